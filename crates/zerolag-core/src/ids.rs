@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Typed indices into the scheduler's arenas, and the arena itself.
+//!
+//! An id is a small number that means something only together with the arena it belongs to; giving each
+//! arena its own id type makes mixing them up a compile error. Ids of tasks and groups are never reused
+//! within a run, so a trace stays unambiguous.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Index, IndexMut};
+
+/// A type that numbers the elements of one arena.
+pub trait Id: Copy + Ord + fmt::Debug {
+    /// The id with this position. Panics if `index` does not fit the id.
+    fn from_index(index: usize) -> Self;
+    /// The position in the arena.
+    fn index(self) -> usize;
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl Id for $name {
+            #[inline]
+            fn from_index(index: usize) -> Self {
+                Self(u32::try_from(index).expect("an arena holds fewer than 2^32 elements"))
+            }
+            #[inline]
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}", self.0)
+            }
+        }
+    };
+}
+
+id!(
+    /// A logical CPU, numbered from 0 as Linux numbers it.
+    CpuId,
+    "cpu"
+);
+id!(
+    /// A task (thread). Never reused within a run.
+    TaskId,
+    "T"
+);
+id!(
+    /// A task group (cgroup). [`GroupId::ROOT`] is the root group.
+    GroupId,
+    "G"
+);
+id!(
+    /// A schedulable entity: a task, or a group's representative on one CPU.
+    EntityId,
+    "se"
+);
+id!(
+    /// A fair run queue (`cfs_rq`): one per group and CPU.
+    QueueId,
+    "cfs_rq"
+);
+
+impl GroupId {
+    /// The group that every other group descends from.
+    pub const ROOT: Self = Self(0);
+}
+
+/// A vector indexed by its own id type.
+#[derive(Clone, PartialEq, Eq)]
+pub struct IdVec<I, T> {
+    items: Vec<T>,
+    id: PhantomData<I>,
+}
+
+impl<I: Id, T> IdVec<I, T> {
+    /// An arena with nothing in it.
+    pub const fn new() -> Self {
+        Self { items: Vec::new(), id: PhantomData }
+    }
+
+    /// Appends an element and returns its id.
+    pub fn push(&mut self, item: T) -> I {
+        let id = I::from_index(self.items.len());
+        self.items.push(item);
+        id
+    }
+
+    /// Number of elements.
+    pub const fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// True if there are no elements.
+    pub const fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The element, or nothing if the id is not of this arena.
+    #[inline]
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.items.get(id.index())
+    }
+
+    /// Ids in ascending order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
+        (0..self.items.len()).map(I::from_index)
+    }
+
+    /// Elements with their ids, in ascending order of id.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
+        self.items.iter().enumerate().map(|(i, t)| (I::from_index(i), t))
+    }
+
+    /// Mutable elements with their ids, in ascending order of id.
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (I, &mut T)> {
+        self.items.iter_mut().enumerate().map(|(i, t)| (I::from_index(i), t))
+    }
+}
+
+impl<I: Id, T> Default for IdVec<I, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<I: Id, T> FromIterator<T> for IdVec<I, T> {
+    fn from_iter<It: IntoIterator<Item = T>>(items: It) -> Self {
+        Self { items: items.into_iter().collect(), id: PhantomData }
+    }
+}
+
+impl<I: Id, T> Index<I> for IdVec<I, T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, id: I) -> &T {
+        &self.items[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
+    #[inline]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.items[id.index()]
+    }
+}
+
+impl<I: Id, T: fmt::Debug> fmt::Debug for IdVec<I, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The Linux fair scheduler as a pure state machine.
+//!
+//! Deterministic, no clock, no I/O, no floating point, no globals, no `unsafe`: time comes in as an argument,
+//! effects go out through a queue that the caller polls.
+
+#![no_std]
+
+extern crate alloc;
+
+pub mod cpu_set;
+pub mod event;
+pub mod ids;
+pub mod units;

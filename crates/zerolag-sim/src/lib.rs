@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Placeholder until the first module lands.
