@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Sets of CPUs, iterated in ascending order, read and printed in the kernel's list syntax (`0-3,8`).
+//!
+//! Placement and balancing iterate over sets of hundreds of CPUs, so iteration goes a machine word at a time
+//! and never allocates: also around the end ([`CpuSet::iter_wrap`]) and over an intersection
+//! ([`CpuSet::iter_and`]).
 
 use alloc::string::String;
+use core::cmp::Ordering;
 use core::fmt;
 use core::str::FromStr;
 
@@ -86,15 +91,51 @@ impl CpuSet {
         self.0.ones().map(CpuId::from_index)
     }
 
+    /// Members from `start` on, in ascending order.
+    pub fn iter_from(&self, start: CpuId) -> impl Iterator<Item = CpuId> + '_ {
+        Members::over(self.0.as_slice(), None, start)
+    }
+
     /// Members in ascending order from `start` on, then from the lowest up to just before `start`
     /// (`for_each_cpu_wrap()`).
     pub fn iter_wrap(&self, start: CpuId) -> impl Iterator<Item = CpuId> + '_ {
-        let s = start.index();
-        self.0
-            .ones()
-            .filter(move |&c| c >= s)
-            .chain(self.0.ones().take_while(move |&c| c < s))
-            .map(CpuId::from_index)
+        self.iter_from(start).chain(self.iter().take_while(move |&c| c < start))
+    }
+
+    /// Members of both sets in ascending order (`for_each_cpu_and()`).
+    pub fn iter_and<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = CpuId> + 'a {
+        Members::over(self.0.as_slice(), Some(other.0.as_slice()), CpuId(0))
+    }
+
+    /// Members of both sets, in the order of [`CpuSet::iter_wrap`].
+    pub fn iter_and_wrap<'a>(&'a self, other: &'a Self, start: CpuId) -> impl Iterator<Item = CpuId> + 'a {
+        Members::over(self.0.as_slice(), Some(other.0.as_slice()), start)
+            .chain(self.iter_and(other).take_while(move |&c| c < start))
+    }
+
+    /// Number of members of both sets (`cpumask_weight_and()`).
+    pub fn len_and(&self, other: &Self) -> usize {
+        self.0.intersection_count(&other.0)
+    }
+
+    /// The member of both sets with the lowest number (`cpumask_first_and()`).
+    pub fn first_and(&self, other: &Self) -> Option<CpuId> {
+        self.iter_and(other).next()
+    }
+
+    /// Adds all members of `other`.
+    pub fn insert_all(&mut self, other: &Self) {
+        self.0.union_with(&other.0);
+    }
+
+    /// Takes all members of `other` out.
+    pub fn remove_all(&mut self, other: &Self) {
+        self.0.difference_with(&other.0);
+    }
+
+    /// Keeps only the members that are in `other` too.
+    pub fn retain_all(&mut self, other: &Self) {
+        self.0.intersect_with(&other.0);
     }
 
     /// Members of both sets.
@@ -139,6 +180,64 @@ impl PartialEq for CpuSet {
 }
 
 impl Eq for CpuSet {}
+
+impl Ord for CpuSet {
+    /// By the members in ascending order, as words are ordered by their letters: `{} < {0} < {0-1} < {1}`.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.iter().cmp(other.iter())
+    }
+}
+
+impl PartialOrd for CpuSet {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Walks over the bits of a set, or of the intersection of two, a word at a time.
+struct Members<'a> {
+    bits: &'a [usize],
+    /// The second set, if it is an intersection.
+    mask: Option<&'a [usize]>,
+    word: usize,
+    /// Bits of the current word not yet visited.
+    left: usize,
+}
+
+impl<'a> Members<'a> {
+    fn over(bits: &'a [usize], mask: Option<&'a [usize]>, start: CpuId) -> Self {
+        let word = start.index() / usize::BITS as usize;
+        let mut members = Self { bits, mask, word, left: 0 };
+        members.left = members.load(word) & (usize::MAX << (start.index() % usize::BITS as usize));
+        members
+    }
+
+    fn load(&self, word: usize) -> usize {
+        let bits = self.bits.get(word).copied().unwrap_or(0);
+        match self.mask {
+            Some(mask) => bits & mask.get(word).copied().unwrap_or(0),
+            None => bits,
+        }
+    }
+}
+
+impl Iterator for Members<'_> {
+    type Item = CpuId;
+
+    #[inline]
+    fn next(&mut self) -> Option<CpuId> {
+        while self.left == 0 {
+            self.word += 1;
+            if self.word >= self.bits.len() {
+                return None;
+            }
+            self.left = self.load(self.word);
+        }
+        let bit = self.left.trailing_zeros() as usize;
+        self.left &= self.left - 1;
+        Some(CpuId::from_index(self.word * usize::BITS as usize + bit))
+    }
+}
 
 impl FromIterator<CpuId> for CpuSet {
     fn from_iter<It: IntoIterator<Item = CpuId>>(cpus: It) -> Self {
@@ -256,6 +355,31 @@ mod tests {
         let set: CpuSet = "0-2,5".parse().unwrap();
         let order: Vec<u32> = set.iter_wrap(CpuId(2)).map(|c| c.0).collect();
         assert_eq!(order, [2, 5, 0, 1]);
+    }
+
+    /// Every kind of iteration against its plain meaning, around word boundaries.
+    #[test]
+    fn iteration_agrees_with_filtering() {
+        let all: Vec<CpuId> = (0..200).map(CpuId).collect();
+        let a: CpuSet = all.iter().copied().filter(|c| c.0 % 3 == 0 || c.0 > 190).collect();
+        let b: CpuSet = all.iter().copied().filter(|c| c.0 % 2 == 0 && c.0 < 150).collect();
+        let both: Vec<CpuId> = all.iter().copied().filter(|&c| a.contains(c) && b.contains(c)).collect();
+        assert_eq!(a.iter_and(&b).collect::<Vec<_>>(), both);
+        assert_eq!(b.iter_and(&a).collect::<Vec<_>>(), both);
+        assert_eq!(a.len_and(&b), both.len());
+        for start in [0, 1, 62, 63, 64, 65, 127, 128, 149, 199, 250, 1000].map(CpuId) {
+            let (before, after): (Vec<CpuId>, Vec<CpuId>) = a.iter().partition(|&c| c < start);
+            assert_eq!(a.iter_from(start).collect::<Vec<_>>(), after);
+            assert_eq!(a.iter_wrap(start).collect::<Vec<_>>(), [after, before].concat());
+            let (before, after): (Vec<CpuId>, Vec<CpuId>) = both.iter().partition(|&&c| c < start);
+            assert_eq!(a.iter_and_wrap(&b, start).collect::<Vec<_>>(), [after, before].concat());
+        }
+    }
+
+    #[test]
+    fn sets_are_ordered_like_words() {
+        let sets: Vec<CpuSet> = ["", "0", "0-1", "1", "64"].map(|s| s.parse().unwrap()).into();
+        assert!(sets.is_sorted());
     }
 
     #[test]

@@ -75,6 +75,62 @@ id!(
     "cfs_rq"
 );
 
+id!(
+    /// A physical core of the machine: the hardware threads that share its pipelines.
+    CoreId,
+    "core"
+);
+id!(
+    /// Cores that share a cache below the last level, or its tags (an L2, say).
+    ClusterId,
+    "cluster"
+);
+id!(
+    /// A last-level cache.
+    LlcId,
+    "llc"
+);
+id!(
+    /// What sits in one socket.
+    PackageId,
+    "package"
+);
+id!(
+    /// A NUMA node that has CPUs. Nodes with memory only are not counted.
+    NodeId,
+    "node"
+);
+id!(
+    /// One CPU's scheduling domain of one level (`sched_domain`).
+    DomainId,
+    "sd"
+);
+id!(
+    /// A group within a scheduling domain (`sched_group`).
+    SchedGroupId,
+    "sg"
+);
+id!(
+    /// What groups that are the same CPUs seen from several domains share (`sched_group_capacity`).
+    CapacityId,
+    "sgc"
+);
+id!(
+    /// What the CPUs of one last-level cache share (`sched_domain_shared`).
+    SharedId,
+    "sds"
+);
+id!(
+    /// A root domain: CPUs that are balanced among each other and with nobody else.
+    RootId,
+    "rd"
+);
+id!(
+    /// A set of CPUs that the scheduling domains refer to; equal sets have equal ids.
+    SpanId,
+    "span"
+);
+
 impl GroupId {
     /// The group that every other group descends from.
     pub const ROOT: Self = Self(0);
