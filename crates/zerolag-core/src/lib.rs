@@ -11,4 +11,5 @@ extern crate alloc;
 pub mod cpu_set;
 pub mod event;
 pub mod ids;
+pub mod topology;
 pub mod units;
