@@ -1,2 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Placeholder until the first module lands.
+//! Scheduler traces: everything that is a function over a stream of [`SchedEvent`], whether a kernel
+//! recorded it or the simulator made it.
+//!
+//! ```text
+//! recording ─ read ─┐                ┌─ timeline   drawings in text
+//!                   ├─ SchedEvent ───┤
+//! simulator ────────┘  + TaskTable   └─ …
+//! ```
+//!
+//! * [`read::Trace`] turns a recording into events, tolerantly; [`LossReport`] says what was missing.
+//! * [`TaskTable`] says who the tasks are. A simulator's caller builds one by hand.
+//! * [`timeline`] draws a schedule.
+//!
+//! Nothing here reads a clock, draws a random number or keeps a whole recording in memory.
+//!
+//! [`SchedEvent`]: zerolag_core::event::SchedEvent
+
+pub mod loss;
+pub mod read;
+pub mod sort;
+pub mod tasks;
+pub mod timeline;
+
+pub use loss::LossReport;
+pub use tasks::TaskTable;
