@@ -8,7 +8,7 @@
 //! simulator ────────┘  + TaskTable   └─ …
 //! ```
 //!
-//! * [`read::Trace`] turns a recording into events, tolerantly; [`LossReport`] says what was missing.
+//! * [`read::open`] turns a recording into events, tolerantly; [`LossReport`] says what was missing.
 //! * [`TaskTable`] says who the tasks are. A simulator's caller builds one by hand.
 //! * [`timeline`] draws a schedule.
 //!

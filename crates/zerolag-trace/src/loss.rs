@@ -23,6 +23,8 @@ pub struct Example {
 /// Counts of what was odd or missing in a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LossReport {
+    /// Where the input was damaged, so that nothing behind it could be read.
+    pub cut_short: Option<String>,
     /// Lines or binary records read.
     pub records: u64,
     /// Events given out.
@@ -67,7 +69,8 @@ impl LossReport {
     /// True if nothing was lost, misplaced or not understood. The clipped head and tail do not count: every
     /// recording has them.
     pub fn is_clean(&self) -> bool {
-        self.not_understood == 0
+        self.cut_short.is_none()
+            && self.not_understood == 0
             && self.lost == 0
             && self.lost_unknown == 0
             && self.steps_back == 0
@@ -92,6 +95,9 @@ impl LossReport {
 impl fmt::Display for LossReport {
     /// One line for each kind of loss that occurred, nothing for a clean recording.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(why) = &self.cut_short {
+            writeln!(f, "the recording ends in the middle: {why}")?;
+        }
         let mut line = |n: u64, what: &str| if n > 0 { writeln!(f, "{n} {what}") } else { Ok(()) };
         line(self.lost, "events lost by the recorder")?;
         line(self.lost_unknown, "places where the recorder lost an unknown number of events")?;

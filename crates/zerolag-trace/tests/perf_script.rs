@@ -63,7 +63,7 @@ const EVENTS: [(&str, u32, u32, u64, &str, &str); 9] = [
 ];
 
 fn read(text: &[u8]) -> (Vec<SchedEvent>, TaskTable, LossReport) {
-    let mut trace = Trace::perf_script(text);
+    let mut trace = Trace::text(text);
     let events = trace.by_ref().map(|e| e.expect("a readable trace")).collect();
     let (tasks, loss) = trace.into_parts();
     (events, tasks, loss)
@@ -199,7 +199,7 @@ fn what_is_no_trace_is_an_error_that_says_what_was_found() {
             ],
         ),
     ] {
-        let error = Trace::perf_script(text).next().unwrap().unwrap_err();
+        let error = Trace::text(text).next().unwrap().unwrap_err();
         assert!(matches!(error, ReadError::NoEvents { .. }));
         want.assert_eq(&error.to_string());
     }
@@ -215,14 +215,14 @@ fn an_input_that_fails_gives_what_was_read_and_then_the_error() {
     }
     let text = plain();
     let input = std::io::Read::chain(text.as_bytes(), Fails);
-    let got: Vec<_> = Trace::perf_script(input).collect();
+    let got: Vec<_> = Trace::text(input).collect();
     assert_eq!(got.iter().filter(|e| e.is_ok()).count(), EVENTS.len());
     assert_eq!(got.iter().filter(|e| matches!(e, Err(ReadError::Io(_)))).count(), 1);
 }
 
 /// Every record is an event, another event, an odd piece or a remark: nothing vanishes and nothing panics.
 fn check_accounts(text: &[u8]) {
-    let mut trace = Trace::perf_script(text);
+    let mut trace = Trace::text(text);
     let given = trace.by_ref().filter(Result::is_ok).count() as u64;
     let loss = trace.loss();
     assert_eq!(given, loss.events);

@@ -16,9 +16,10 @@ mod cursor;
 mod header;
 mod intake;
 mod lines;
-mod perf_script;
 mod record;
+mod remark;
 mod text;
+mod unpack;
 
 use std::fmt;
 use std::io::{self, Read};
@@ -29,8 +30,8 @@ use zerolag_core::event::SchedEvent;
 use crate::loss::LossReport;
 use crate::tasks::TaskTable;
 use intake::Intake;
-use perf_script::PerfScript;
 use text::Text;
+use unpack::{Input, Unpacked, unpack};
 
 /// Why a recording could not be read.
 #[derive(Debug, Error)]
@@ -39,6 +40,12 @@ pub enum ReadError {
     /// The input itself failed.
     #[error("reading the trace: {0}")]
     Io(#[from] io::Error),
+    /// The input is of no known format.
+    #[error("not a trace of a known format; it begins with {beginning:?}")]
+    UnknownFormat {
+        /// The first bytes, with those that are not UTF-8 replaced.
+        beginning: String,
+    },
     /// Nothing in the input is an event of the scheduler.
     #[error("no scheduler events in {records} lines or records{}", example(.loss))]
     NoEvents {
@@ -56,6 +63,21 @@ fn example(loss: &LossReport) -> String {
     }
 }
 
+/// Reads a recording of any known format, told by its content: the texts of [`Trace::text`], as they are or
+/// compressed by gzip or zstd.
+///
+/// # Errors
+/// If the input cannot be read or is of no known format.
+pub fn open<'a>(input: impl Read + 'a) -> Result<Trace<'a>, ReadError> {
+    match unpack(Box::new(input))? {
+        Unpacked::Text(input) => Ok(Trace::text(input)),
+        Unpacked::Unknown(head) => {
+            let beginning = String::from_utf8_lossy(&head[..head.len().min(16)]).into_owned();
+            Err(ReadError::UnknownFormat { beginning })
+        }
+    }
+}
+
 /// A recording being read: an iterator of its events in the order of time.
 ///
 /// Who the tasks are is known as far as the events have been read, and may run ahead of the events given
@@ -70,7 +92,7 @@ fn example(loss: &LossReport) -> String {
 ///     swapper     0 [000] 1.000030: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 \
 ///         prev_state=R ==> next_comm=hog next_pid=7 next_prio=120
 /// ";
-/// let mut trace = Trace::perf_script(text.as_bytes());
+/// let mut trace = Trace::text(text.as_bytes());
 /// let events = trace.by_ref().collect::<Result<Vec<_>, _>>()?;
 /// assert_eq!(events.len(), 3);
 /// assert_eq!(trace.tasks().by_pid(7).map(|t| trace.tasks().comm(t)), Some("hog"));
@@ -80,22 +102,30 @@ fn example(loss: &LossReport) -> String {
 pub struct Trace<'a> {
     source: Source<'a>,
     intake: Intake,
-    ended: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Reading,
+    /// Nothing more comes in; events may still be held.
+    Exhausted,
+    Ended,
 }
 
 enum Source<'a> {
-    PerfScript(Text<Box<dyn Read + 'a>, PerfScript>),
+    Text(Text<Input<'a>>),
 }
 
 impl<'a> Trace<'a> {
-    /// Reads the text that `perf script` writes, with any selection of fields that has the CPU, the time,
-    /// the event and its text.
-    pub fn perf_script(input: impl Read + 'a) -> Self {
-        Self::new(Source::PerfScript(Text::new(Box::new(input), PerfScript)))
+    /// Reads text: of `perf script` with any selection of fields that has the CPU, the time, the event and
+    /// its text; the `trace` file of tracefs; of `trace-cmd report`, plain, raw or with plugins.
+    pub fn text(input: impl Read + 'a) -> Self {
+        Self::new(Source::Text(Text::new(Box::new(input))))
     }
 
     fn new(source: Source<'a>) -> Self {
-        Self { source, intake: Intake::new(), ended: false }
+        Self { source, intake: Intake::new(), state: State::Reading }
     }
 
     /// Who the tasks are.
@@ -113,14 +143,14 @@ impl<'a> Trace<'a> {
         (self.intake.tasks, self.intake.loss)
     }
 
-    fn read_on(&mut self) -> Result<bool, ReadError> {
+    fn read_on(&mut self) -> io::Result<bool> {
         match &mut self.source {
-            Source::PerfScript(text) => Ok(text.read_on(&mut self.intake)?),
+            Source::Text(text) => text.read_on(&mut self.intake),
         }
     }
 
+    /// Completes the report; an error if there was nothing.
     fn end(&mut self) -> Result<(), ReadError> {
-        self.ended = true;
         self.intake.close();
         let loss = self.loss();
         if loss.events == 0 {
@@ -133,32 +163,39 @@ impl<'a> Trace<'a> {
 impl Iterator for Trace<'_> {
     type Item = Result<SchedEvent, ReadError>;
 
-    /// The next event. After an error, what was read before it can still be had by going on.
+    /// The next event. After an error of the input, what was read before it can still be had by going on.
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(event) = self.intake.next_event() {
                 return Some(Ok(event));
             }
-            if self.ended {
-                return None;
-            }
-            match self.read_on() {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.intake.finish();
-                    if let Some(event) = self.intake.next_event() {
-                        return Some(Ok(event));
-                    }
+            match self.state {
+                State::Reading => {}
+                State::Exhausted => {
+                    self.state = State::Ended;
                     return self.end().err().map(Err);
                 }
-                Err(error) => {
-                    self.intake.finish();
-                    self.ended = true;
-                    return Some(Err(error));
-                }
+                State::Ended => return None,
+            }
+            let outcome = self.read_on();
+            if !matches!(outcome, Ok(true)) {
+                self.state = State::Exhausted;
+                self.intake.finish();
+            }
+            match outcome {
+                Ok(_) => {}
+                Err(error) if is_damage(&error) => self.intake.loss.cut_short = Some(error.to_string()),
+                Err(error) => return Some(Err(error.into())),
             }
         }
     }
+}
+
+/// True if the input ended in the middle or made no sense, false if it could not be read: of a damaged
+/// recording, the part before the damage is worth having.
+fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
 }
 
 impl fmt::Debug for Trace<'_> {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reads text line by line; what differs between `perf script` and ftrace is a [`Dialect`].
+//! Reads the texts of `perf script`, of tracefs and of `trace-cmd report`, line by line. They differ in what
+//! surrounds an event, and nothing that one of them writes means something else to another, so there is
+//! one reader for all.
 
 use std::io::{self, Read};
 
@@ -8,34 +10,15 @@ use super::header::{Header, header};
 use super::intake::Intake;
 use super::lines::Lines;
 use super::record::Record;
+use super::remark::{Remark, process, remark};
 
-/// What one tool writes differently from the others.
-pub(crate) trait Dialect {
-    /// What a line that is no event says.
-    fn remark(&self, line: &[u8]) -> Remark;
-    /// Thread and process id in the part of a line before the CPU, if both stand there.
-    fn process(&self, prefix: &[u8]) -> Option<(u32, u32)>;
-}
-
-/// A line that is no event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Remark {
-    /// A comment, a stack frame, an empty line.
-    Nothing,
-    /// So many events are missing here, if the tool says how many.
-    Lost(Option<u64>),
-    /// Not something that this tool writes.
-    Unknown,
-}
-
-pub(crate) struct Text<R, D> {
+pub(crate) struct Text<R> {
     lines: Lines<R>,
-    dialect: D,
 }
 
-impl<R: Read, D: Dialect> Text<R, D> {
-    pub(crate) fn new(input: R, dialect: D) -> Self {
-        Self { lines: Lines::new(input), dialect }
+impl<R: Read> Text<R> {
+    pub(crate) fn new(input: R) -> Self {
+        Self { lines: Lines::new(input) }
     }
 
     /// Reads one line; false at the end of the input.
@@ -48,7 +31,7 @@ impl<R: Read, D: Dialect> Text<R, D> {
             return Ok(true);
         }
         let Some(Header { prefix, cpu, time, event, body: text }) = header(line.text) else {
-            match self.dialect.remark(line.text) {
+            match remark(line.text) {
                 Remark::Nothing => {}
                 Remark::Lost(Some(n)) => loss.lost = loss.lost.saturating_add(n),
                 Remark::Lost(None) => loss.lost_unknown += 1,
@@ -57,10 +40,7 @@ impl<R: Read, D: Dialect> Text<R, D> {
             return Ok(true);
         };
         match body(event, text) {
-            Some(body) => {
-                let process = self.dialect.process(prefix);
-                intake.take(Record { time, cpu, process, body });
-            }
+            Some(body) => intake.take(Record { time, cpu, process: process(prefix), body }),
             None => loss.did_not_understand(line.number, line.text),
         }
         Ok(true)
