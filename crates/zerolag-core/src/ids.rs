@@ -8,6 +8,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
+use core::num::NonZeroU32;
 use core::ops::{Index, IndexMut};
 
 /// A type that numbers the elements of one arena.
@@ -35,15 +36,38 @@ macro_rules! id {
             }
         }
 
+        id!(print $name, $prefix);
+    };
+    // The same with room for `None` in the same four bytes: these ids fill the links of trees and queues.
+    ($(#[$doc:meta])* niche $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(NonZeroU32);
+
+        impl Id for $name {
+            #[inline]
+            fn from_index(index: usize) -> Self {
+                let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+                Self(number.expect("an arena holds fewer than 2^32 elements"))
+            }
+            #[inline]
+            fn index(self) -> usize {
+                self.0.get() as usize - 1
+            }
+        }
+
+        id!(print $name, $prefix);
+    };
+    (print $name:ident, $prefix:literal) => {
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
+                write!(f, concat!($prefix, "{}"), self.index())
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}", self.0)
+                write!(f, "{}", self.index())
             }
         }
     };
@@ -66,12 +90,12 @@ id!(
 );
 id!(
     /// A schedulable entity: a task, or a group's representative on one CPU.
-    EntityId,
+    niche EntityId,
     "se"
 );
 id!(
     /// A fair run queue (`cfs_rq`): one per group and CPU.
-    QueueId,
+    niche QueueId,
     "cfs_rq"
 );
 

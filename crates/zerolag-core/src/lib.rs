@@ -8,8 +8,20 @@
 
 extern crate alloc;
 
+pub mod config;
 pub mod cpu_set;
+pub mod entity;
 pub mod event;
+pub mod fair;
+pub mod features;
+pub mod group;
 pub mod ids;
+pub mod kernel;
+pub mod nice;
+pub mod pelt;
+mod realtime;
+pub mod rq;
+pub mod scheduler;
+pub mod task;
 pub mod topology;
 pub mod units;

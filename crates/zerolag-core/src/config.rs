@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Everything that distinguishes one scheduler from another, as plain data.
+
+use crate::features::Features;
+use crate::kernel::Kernel;
+use crate::units::Nanos;
+
+/// A complete configuration: change any part of it to ask "what if".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The kernel whose preset this started from; decides which features exist.
+    pub kernel: Kernel,
+    /// Which fair policy decides.
+    pub policy: FairPolicy,
+    /// Features that are on.
+    pub features: Features,
+    /// Tunables, after scaling.
+    pub tunables: Tunables,
+    /// How tunables follow the number of CPUs.
+    pub scaling: TunableScaling,
+    /// Rules that differ between kernels without being a feature of one.
+    pub variants: Variants,
+    /// Ticks per second: 100, 250, 300 or 1000.
+    pub hz: u32,
+}
+
+impl Config {
+    /// Length of a tick.
+    pub const fn tick(&self) -> Nanos {
+        Nanos(1_000_000_000 / self.hz as u64)
+    }
+}
+
+/// The policy of the fair class. It is matched where something is placed, charged, picked, preempted on
+/// wake-up and preempted on tick, and nowhere else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FairPolicy {
+    /// Earliest Eligible Virtual Deadline First.
+    Eevdf,
+}
+
+/// Numbers an administrator can change. Times are effective values, after scaling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tunables {
+    /// EEVDF: the request length of tasks without a slice of their own.
+    pub base_slice: Nanos,
+    /// A task that ran less than this ago is cache hot.
+    pub migration_cost: Nanos,
+    /// Most tasks moved by one balancing pass.
+    pub nr_migrate: u32,
+}
+
+/// How tunables grow with the number of CPUs (`sysctl_sched_tunable_scaling`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TunableScaling {
+    /// Not at all.
+    None,
+    /// By `1 + log2(CPUs)`, CPUs counting up to 8.
+    Logarithmic,
+    /// By the number of CPUs, up to 8.
+    Linear,
+}
+
+impl TunableScaling {
+    /// The factor for a machine with `cpus` CPUs online.
+    pub const fn factor(self, cpus: usize) -> u64 {
+        let counted = if cpus < 8 { cpus } else { 8 } as u64;
+        match self {
+            Self::None => 1,
+            Self::Logarithmic => 1 + counted.ilog2() as u64,
+            Self::Linear => counted,
+        }
+    }
+}
+
+impl Tunables {
+    /// The effective values on a machine with `cpus` CPUs.
+    #[must_use]
+    pub fn scaled(&self, scaling: TunableScaling, cpus: usize) -> Self {
+        let factor = scaling.factor(cpus);
+        let scale = |t: Nanos| Nanos(t.0 * factor);
+        Self { base_slice: scale(self.base_slice), ..self.clone() }
+    }
+}
+
+/// Rules that changed between kernels without a feature to switch them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variants {
+    /// A queue adds its load to its group's at most this often; 0 = always.
+    pub tg_load_interval: Nanos,
+}

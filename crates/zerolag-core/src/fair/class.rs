@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The fair class's operations on tasks: each walks the hierarchy of groups.
+//!
+//! A task that joins brings its ancestors with it as far as they are not queued yet; above that, only loads,
+//! weights and counts change. Leaving is the mirror image.
+//!
+//! Source: kernel/sched/fair.c, `enqueue_task_fair()`, `dequeue_entities()`, `pick_task_fair()`,
+//! `pick_next_task_fair()`, `task_tick_fair()`, `yield_task_fair()`, 6.12.
+
+use crate::config::FairPolicy;
+use crate::fair::load::LoadUpdate;
+use crate::fair::timeline::ByDeadline;
+use crate::fair::{Dequeue, Enqueue};
+use crate::features::Feature;
+use crate::ids::{CpuId, EntityId, QueueId, TaskId};
+use crate::nice::Policy;
+use crate::scheduler::{Effect, Scheduler};
+use crate::task::OnRq;
+use crate::units::Nanos;
+
+/// How the counts of a queue and of those above change with a task that joins or leaves.
+#[derive(Clone, Copy)]
+struct CountChange {
+    queued: u32,
+    delayed: u32,
+    idle: u32,
+}
+
+impl CountChange {
+    fn add_to(self, queue: &mut crate::fair::queue::CfsRq) {
+        queue.h_nr_queued += self.queued;
+        queue.h_nr_delayed += self.delayed;
+        queue.h_nr_runnable += if self.delayed == 0 { self.queued } else { 0 };
+        queue.idle_h_nr += self.idle;
+    }
+
+    fn sub_from(self, queue: &mut crate::fair::queue::CfsRq) {
+        queue.h_nr_queued -= self.queued;
+        queue.h_nr_delayed -= self.delayed;
+        queue.h_nr_runnable -= if self.delayed == 0 { self.queued } else { 0 };
+        queue.idle_h_nr -= self.idle;
+    }
+}
+
+impl Scheduler {
+    /// A task joins its CPU's fair queues.
+    pub(crate) fn fair_enqueue(&mut self, task: TaskId, flags: Enqueue) {
+        let t = &self.tasks[task];
+        let (cpu, se) = (t.cpu, t.entity);
+        let moving = t.on_rq == OnRq::Migrating || flags.restore;
+        let idle = u32::from(t.policy == Policy::Idle);
+        let delayed = self.entities[se].delayed;
+        if !(delayed && moving) {
+            self.util_est_enqueue(cpu, se);
+        }
+        if flags.delayed {
+            self.requeue_delayed(se);
+            return;
+        }
+        let still_delayed = u32::from(!flags.wakeup && delayed);
+        let mut change = CountChange { queued: 1, delayed: still_delayed, idle };
+
+        let mut flags = flags;
+        let mut slice_below = None;
+        let mut at = Some(se);
+        while let Some(se) = at {
+            if self.entities[se].on_rq {
+                if self.entities[se].delayed {
+                    self.requeue_delayed(se);
+                }
+                break;
+            }
+            let q = self.entities[se].queue;
+            if let Some(slice) = slice_below {
+                let entity = &mut self.entities[se];
+                (entity.slice, entity.custom_slice) = (slice, true);
+            }
+            self.enqueue_entity(q, se, flags);
+            slice_below = Some(self.queues[q].shortest_slice(&self.entities));
+            change.add_to(&mut self.queues[q]);
+            if self.queues[q].idle {
+                change.idle = 1;
+            }
+            // The ancestors wake up, whatever brought the task.
+            flags = Enqueue { wakeup: true, ..Enqueue::default() };
+            at = self.entities[se].parent;
+        }
+        while let Some(se) = at {
+            let q = self.entities[se].queue;
+            self.refresh_ancestor(q, se, slice_below);
+            slice_below = Some(self.queues[q].shortest_slice(&self.entities));
+            change.add_to(&mut self.queues[q]);
+            if self.queues[q].idle {
+                change.idle = 1;
+            }
+            at = self.entities[se].parent;
+        }
+        self.cpus[cpu].nr_running += 1;
+        self.hrtick_update(cpu);
+    }
+
+    /// Something joined or left below an ancestor that stays queued.
+    fn refresh_ancestor(&mut self, q: QueueId, se: EntityId, slice_below: Option<Nanos>) {
+        self.update_load(q, se, LoadUpdate::AgeAndReport);
+        self.note_runnable(se);
+        self.update_group_weight(se);
+        self.entities[se].slice = slice_below.unwrap_or(Nanos(0));
+        if self.queues[q].curr != Some(se) {
+            self.queues[q].timeline.refresh::<ByDeadline>(&mut self.entities, se);
+        }
+    }
+
+    /// A task leaves its CPU's fair queues. Returns false if its dequeue is delayed: it sleeps, but competes
+    /// on until its lag is paid back.
+    pub(crate) fn fair_dequeue(&mut self, task: TaskId, flags: Dequeue) -> bool {
+        let t = &self.tasks[task];
+        let (cpu, se) = (t.cpu, t.entity);
+        let moving = t.on_rq == OnRq::Migrating || flags.save;
+        if !(self.entities[se].delayed && moving) {
+            self.util_est_dequeue(cpu, se);
+        }
+        if flags.sleep {
+            self.util_est_update(cpu, se);
+        }
+        if !self.dequeue_hierarchy(cpu, se, flags) {
+            return false;
+        }
+        self.hrtick_update(cpu);
+        true
+    }
+
+    /// An entity leaves, and with it those ancestors that become empty. Returns false if it is a task whose
+    /// dequeue is delayed.
+    fn dequeue_hierarchy(&mut self, cpu: CpuId, se: EntityId, flags: Dequeue) -> bool {
+        let task = self.entities[se].task();
+        // A group that completes a delayed dequeue has nobody in it: no counts change.
+        let queued = u32::from(task.is_some());
+        let mut change = CountChange { queued, delayed: 0, idle: 0 };
+        if let Some(task) = task {
+            change.idle = u32::from(self.tasks[task].policy == Policy::Idle);
+            change.delayed = u32::from(!flags.sleep && !flags.delayed && self.entities[se].delayed);
+        }
+        let (sleeps, finishes_delayed) = (flags.sleep, flags.delayed);
+
+        let mut flags = flags;
+        let mut slice_below = None;
+        let mut at = Some(se);
+        while let Some(se) = at {
+            let q = self.entities[se].queue;
+            if !self.dequeue_entity(q, se, flags) {
+                if self.entities[se].is_task() {
+                    return false;
+                }
+                slice_below = Some(self.queues[q].shortest_slice(&self.entities));
+                break;
+            }
+            change.sub_from(&mut self.queues[q]);
+            if self.queues[q].idle {
+                change.idle = change.queued;
+            }
+            at = self.entities[se].parent;
+            if self.queues[q].load.0 != 0 {
+                slice_below = Some(self.queues[q].shortest_slice(&self.entities));
+                // The group goes on without the sleeper: its data are warm.
+                if let Some(parent) = at.filter(|_| sleeps) {
+                    self.set_next_buddy(parent);
+                }
+                break;
+            }
+            flags = Dequeue { sleep: true, ..Dequeue::default() };
+        }
+        while let Some(se) = at {
+            let q = self.entities[se].queue;
+            self.refresh_ancestor(q, se, slice_below);
+            slice_below = Some(self.queues[q].shortest_slice(&self.entities));
+            change.sub_from(&mut self.queues[q]);
+            if self.queues[q].idle {
+                change.idle = change.queued;
+            }
+            at = self.entities[se].parent;
+        }
+        self.cpus[cpu].nr_running -= change.queued;
+        if let Some(task) = task.filter(|_| finishes_delayed) {
+            self.hrtick_update(cpu);
+            self.tasks[task].on_rq = OnRq::No;
+        }
+        true
+    }
+
+    /// The dequeue of a delayed entity is completed: it has been paid back, or it is needed elsewhere.
+    pub(crate) fn finish_delayed(&mut self, cpu: CpuId, se: EntityId) {
+        self.dequeue_hierarchy(cpu, se, Dequeue { sleep: true, delayed: true, ..Dequeue::default() });
+    }
+
+    /// The task that should run, if there is any (`pick_task_fair()`).
+    pub(crate) fn fair_pick(&mut self, cpu: CpuId) -> Option<TaskId> {
+        let root = self.cpus[cpu].root;
+        'again: loop {
+            if self.queues[root].nr_queued == 0 {
+                return None;
+            }
+            let mut q = root;
+            loop {
+                if self.queues[q].competing_curr(&self.entities).is_some() {
+                    self.update_curr(q);
+                }
+                let se = self.pick_entity(q);
+                if self.entities[se].delayed {
+                    self.finish_delayed(cpu, se);
+                    continue 'again;
+                }
+                match self.entities[se].my_queue {
+                    Some(below) => q = below,
+                    None => return self.entities[se].task(),
+                }
+            }
+        }
+    }
+
+    /// The entity that should run at one level. The queue is not empty.
+    fn pick_entity(&self, q: QueueId) -> EntityId {
+        let queue = &self.queues[q];
+        match self.config.policy {
+            FairPolicy::Eevdf => {
+                if self.config.features.has(Feature::PickBuddy)
+                    && let Some(buddy) = queue.next
+                    && queue.is_eligible(&self.entities, buddy)
+                {
+                    return buddy;
+                }
+                let parity = self.config.features.has(Feature::RunToParity);
+                queue.pick_eevdf(&self.entities, parity).expect("somebody in a non-empty queue is eligible")
+            }
+        }
+    }
+
+    /// `next` takes over from `prev`; both are fair. Only the levels at which they differ are touched.
+    pub(crate) fn fair_switch(&mut self, prev: TaskId, next: TaskId) {
+        let mut from = self.tasks[prev].entity;
+        let mut to = self.tasks[next].entity;
+        while self.entities[from].queue != self.entities[to].queue {
+            let (from_depth, to_depth) = (self.entities[from].depth, self.entities[to].depth);
+            if to_depth <= from_depth {
+                self.put_prev_entity(self.entities[from].queue, from);
+                from = self.entities[from].parent.expect("different queues have a common ancestor");
+            }
+            if to_depth >= from_depth {
+                self.set_next_entity(self.entities[to].queue, to);
+                to = self.entities[to].parent.expect("different queues have a common ancestor");
+            }
+        }
+        let q = self.entities[from].queue;
+        self.put_prev_entity(q, from);
+        self.set_next_entity(q, to);
+    }
+
+    /// A fair task stops running.
+    pub(crate) fn fair_put_prev(&mut self, task: TaskId) {
+        let mut at = Some(self.tasks[task].entity);
+        while let Some(se) = at {
+            self.put_prev_entity(self.entities[se].queue, se);
+            at = self.entities[se].parent;
+        }
+    }
+
+    /// A fair task becomes the running one.
+    pub(crate) fn fair_set_next(&mut self, task: TaskId) {
+        let mut at = Some(self.tasks[task].entity);
+        while let Some(se) = at {
+            self.set_next_entity(self.entities[se].queue, se);
+            at = self.entities[se].parent;
+        }
+    }
+
+    /// The timer interrupt, or a precise one at the end of a slice, hits a fair task.
+    pub(crate) fn fair_tick(&mut self, task: TaskId, precise: bool) {
+        let cpu = self.tasks[task].cpu;
+        let mut at = Some(self.tasks[task].entity);
+        while let Some(se) = at {
+            let q = self.entities[se].queue;
+            self.update_curr(q);
+            self.update_load(q, se, LoadUpdate::AgeAndReport);
+            self.update_group_weight(se);
+            match self.config.policy {
+                // The end of the request has been acted on when it was charged.
+                FairPolicy::Eevdf if precise => self.resched(cpu),
+                FairPolicy::Eevdf => {}
+            }
+            at = self.entities[se].parent;
+        }
+    }
+
+    /// The running task gives way (`yield_task_fair()`): if it is owed anything, it gives up the rest of its
+    /// request.
+    pub(crate) fn fair_yield(&mut self, cpu: CpuId, task: TaskId) {
+        if self.cpus[cpu].nr_running == 1 {
+            return;
+        }
+        let se = self.tasks[task].entity;
+        let q = self.entities[se].queue;
+        self.clear_buddies(q, se);
+        self.update_clock(cpu);
+        self.update_curr(q);
+        self.cpus[cpu].skip_requested = true;
+        if self.queues[q].is_eligible(&self.entities, se) {
+            let entity = &mut self.entities[se];
+            entity.vruntime = entity.deadline;
+            self.renew_request(q, se);
+        }
+    }
+
+    /// Sets the precise timer to the end of the running task's slice, if that is asked for and anybody else
+    /// wants to run (`hrtick_start_fair()`).
+    pub(crate) fn hrtick_update(&mut self, cpu: CpuId) {
+        if !self.config.features.has(Feature::Hrtick) {
+            return;
+        }
+        let rq = &self.cpus[cpu];
+        let Some(task) = rq.curr.filter(|&t| self.tasks[t].policy.is_fair()) else { return };
+        if self.queues[rq.root].h_nr_queued <= 1 {
+            return;
+        }
+        let entity = &self.entities[self.tasks[task].entity];
+        let ran = entity.sum_exec.saturating_sub(entity.prev_sum_exec);
+        if ran > entity.slice {
+            self.resched(cpu);
+            return;
+        }
+        // Shorter timers cost more than they are worth (`hrtick_start()`).
+        let left = (entity.slice - ran).max(Nanos(10_000));
+        let at = self.now + left;
+        self.push(Effect::Hrtick { cpu, at: Some(at) });
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The fair class.
+//!
+//! ```text
+//!   class       enqueue, dequeue, pick, put, tick: walks over the hierarchy of groups
+//!     queueing    one level: an entity joins or leaves one queue
+//!       eevdf       the policy: virtual time, placement, deadlines, eligibility, pick
+//!       account     charging the entity that runs
+//!     shares      weights of groups, and what a change of weight does
+//!     load        load tracking along the hierarchy
+//!   queue, timeline, leaf    the data
+//! ```
+//!
+//! The policy is chosen by a `match` at five points and nowhere else: when an entity is placed
+//! (`queueing::place`), after the running one was charged (`account::charge`), when one is picked
+//! (`class::pick_entity`), when a wakee may preempt (`preempt`) and at a tick (`class::tick`).
+
+mod account;
+mod class;
+mod eevdf;
+pub(crate) mod leaf;
+mod load;
+mod preempt;
+pub mod queue;
+mod queueing;
+mod shares;
+pub mod timeline;
+mod util_est;
+
+pub(crate) use queueing::{Dequeue, Enqueue};

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! May a task that has just become runnable take the CPU from the one that runs?
+//!
+//! The two are compared where they meet: at the level of the hierarchy where both, or their ancestors, stand
+//! in the same queue.
+//!
+//! | running is idle | wakee is idle | answer |
+//! |---|---|---|
+//! | yes | no | preempt |
+//! | no | yes | leave |
+//! | same | same | leave if the wakee is batch; else ask the policy |
+//!
+//! Source: kernel/sched/fair.c, `check_preempt_wakeup_fair()`, 6.12.
+
+use crate::config::FairPolicy;
+use crate::features::Feature;
+use crate::ids::{CpuId, EntityId, QueueId, TaskId};
+use crate::nice::Policy;
+use crate::scheduler::Scheduler;
+
+impl Scheduler {
+    /// `wakee` became runnable on `cpu`, where the fair task `curr` runs. `fork` = it is new.
+    pub(crate) fn fair_check_preempt(&mut self, cpu: CpuId, curr: TaskId, wakee: TaskId, fork: bool) {
+        if curr == wakee {
+            return;
+        }
+        let features = self.config.features;
+        let (mut se, mut wakee_se) = (self.tasks[curr].entity, self.tasks[wakee].entity);
+        if features.has(Feature::NextBuddy) && !fork && !self.entities[wakee_se].delayed {
+            self.set_next_buddy(wakee_se);
+        }
+        if self.cpus[cpu].need_resched || !features.has(Feature::WakeupPreemption) {
+            return;
+        }
+        self.find_siblings(&mut se, &mut wakee_se);
+        match (self.is_idle_entity(se), self.is_idle_entity(wakee_se)) {
+            (true, false) => {
+                self.entities[se].end_protection();
+                self.resched(cpu);
+                return;
+            }
+            (false, true) => return,
+            _ => {}
+        }
+        if self.tasks[wakee].policy != Policy::Normal {
+            return;
+        }
+        let q = self.entities[se].queue;
+        self.update_curr(q);
+        let preempt = match self.config.policy {
+            FairPolicy::Eevdf => self.eevdf_preempts(q, se, wakee_se),
+        };
+        if preempt {
+            self.resched(cpu);
+        }
+    }
+
+    /// Moves both up to where they are in the same queue.
+    fn find_siblings(&self, a: &mut EntityId, b: &mut EntityId) {
+        let up = |se: &mut EntityId| {
+            *se = self.entities[*se].parent.expect("the root queue is common to all of a CPU");
+        };
+        while self.entities[*a].queue != self.entities[*b].queue {
+            let (da, db) = (self.entities[*a].depth, self.entities[*b].depth);
+            if da >= db {
+                up(a);
+            }
+            if db >= da {
+                up(b);
+            }
+        }
+    }
+
+    /// The wakee preempts if it would be picked now. A shorter slice than the running one's, if it is also
+    /// due earlier or the running one is not owed anything, first ends that one's protection.
+    fn eevdf_preempts(&mut self, q: QueueId, curr: EntityId, wakee: EntityId) -> bool {
+        let features = self.config.features;
+        let queue = &self.queues[q];
+        let (c, w) = (&self.entities[curr], &self.entities[wakee]);
+        if features.has(Feature::PreemptShort)
+            && w.slice < c.slice
+            && queue.is_eligible(&self.entities, wakee)
+            && (w.deadline.before(c.deadline) || !queue.is_eligible(&self.entities, curr))
+        {
+            self.entities[curr].end_protection();
+        }
+        let parity = features.has(Feature::RunToParity);
+        self.queues[q].pick_eevdf(&self.entities, parity) == Some(wakee)
+    }
+}

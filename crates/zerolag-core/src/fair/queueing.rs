@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One level of the hierarchy: an entity joins or leaves a queue, becomes the running one or stops being it.
+//!
+//! Source: kernel/sched/fair.c, `enqueue_entity()`, `dequeue_entity()`, `set_next_entity()`,
+//! `put_prev_entity()`, 6.12.
+
+use crate::config::FairPolicy;
+use crate::entity::Owner;
+use crate::fair::load::LoadUpdate;
+use crate::features::Feature;
+use crate::ids::{EntityId, QueueId};
+use crate::nice::Policy;
+use crate::scheduler::Scheduler;
+use crate::task::OnRq;
+use crate::units::{Instant, VDelta};
+
+/// Why something is enqueued (`ENQUEUE_*`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Enqueue {
+    /// It woke up.
+    pub(crate) wakeup: bool,
+    /// It is new.
+    pub(crate) initial: bool,
+    /// It comes from another CPU.
+    pub(crate) migrated: bool,
+    /// It woke up while its dequeue was delayed.
+    pub(crate) delayed: bool,
+    /// It was taken out for a change and comes back.
+    pub(crate) restore: bool,
+}
+
+/// Why something is dequeued (`DEQUEUE_*`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Dequeue {
+    /// It goes to sleep.
+    pub(crate) sleep: bool,
+    /// Its delayed dequeue is completed.
+    pub(crate) delayed: bool,
+    /// It must not be delayed: the task ends.
+    pub(crate) special: bool,
+    /// It will come back after a change.
+    pub(crate) save: bool,
+}
+
+impl Scheduler {
+    /// Decides where in virtual time a joining entity stands, and by when it should be served.
+    fn place(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
+        match self.config.policy {
+            FairPolicy::Eevdf => self.eevdf_place(q, se, flags.initial),
+        }
+    }
+
+    /// An idle entity gives way to all others.
+    pub(crate) fn is_idle_entity(&self, se: EntityId) -> bool {
+        match (self.entities[se].owner, self.entities[se].my_queue) {
+            (Owner::Task(task), _) => self.tasks[task].policy == Policy::Idle,
+            (Owner::Group(_), below) => below.is_some_and(|q| self.queues[q].idle),
+        }
+    }
+
+    /// The group's averages count how many are runnable in it, as of now.
+    pub(crate) fn note_runnable(&mut self, se: EntityId) {
+        if let Some(below) = self.entities[se].my_queue {
+            let below = &self.queues[below];
+            self.entities[se].runnable_weight = below.h_nr_queued - below.h_nr_delayed;
+        }
+    }
+
+    fn add_to_counts(&mut self, q: QueueId, se: EntityId) {
+        let idle = self.is_idle_entity(se);
+        let weight = self.entities[se].weight;
+        let queue = &mut self.queues[q];
+        queue.load.0 += weight.0;
+        queue.nr_queued += 1;
+        queue.idle_nr += u32::from(idle);
+    }
+
+    fn sub_from_counts(&mut self, q: QueueId, se: EntityId) {
+        let idle = self.is_idle_entity(se);
+        let weight = self.entities[se].weight;
+        let queue = &mut self.queues[q];
+        queue.load.0 -= weight.0;
+        queue.nr_queued -= 1;
+        queue.idle_nr -= u32::from(idle);
+    }
+
+    /// An entity joins a queue.
+    pub(crate) fn enqueue_entity(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
+        // A running entity that comes back is placed before it is charged: it is not yet part of the mean.
+        let is_curr = self.queues[q].curr == Some(se);
+        if is_curr {
+            self.place(q, se, flags);
+        }
+        self.update_curr(q);
+        // Load first: the weight of a group depends on it, and the place depends on the weight.
+        self.update_load(q, se, LoadUpdate::Join);
+        self.note_runnable(se);
+        self.update_group_weight(se);
+        if !is_curr {
+            self.place(q, se, flags);
+        }
+        self.add_to_counts(q, se);
+        if flags.migrated {
+            self.entities[se].exec_start = Instant(0);
+        }
+        if !is_curr {
+            self.queues[q].insert(&mut self.entities, se);
+        }
+        self.entities[se].on_rq = true;
+        if self.queues[q].nr_queued == 1 {
+            self.add_leaf(q);
+        }
+    }
+
+    /// An entity leaves a queue. Returns false if it has to stay until its lag is paid back.
+    pub(crate) fn dequeue_entity(&mut self, q: QueueId, se: EntityId, flags: Dequeue) -> bool {
+        self.update_curr(q);
+        self.clear_buddies(q, se);
+        if flags.delayed {
+            debug_assert!(self.entities[se].delayed);
+        } else if flags.sleep
+            && !flags.special
+            && self.config.features.has(Feature::DelayDequeue)
+            && !self.queues[q].is_eligible(&self.entities, se)
+        {
+            self.update_load(q, se, LoadUpdate::Age);
+            self.set_delayed(se);
+            return false;
+        }
+        let migrating = self.entities[se].task().is_some_and(|t| self.tasks[t].on_rq == OnRq::Migrating);
+        self.update_load(q, se, if migrating { LoadUpdate::Leave } else { LoadUpdate::AgeAndReport });
+        self.note_runnable(se);
+        self.take_lag(q, se);
+        let entity = &mut self.entities[se];
+        if !flags.sleep && self.config.features.has(Feature::PlaceRelDeadline) {
+            // It will come back in the middle of its request.
+            entity.deadline.0 = entity.deadline.0.wrapping_sub(entity.vruntime.0);
+            entity.rel_deadline = true;
+        }
+        if self.queues[q].curr != Some(se) {
+            self.queues[q].remove(&mut self.entities, se);
+        }
+        self.entities[se].on_rq = false;
+        self.sub_from_counts(q, se);
+        self.update_group_weight(se);
+        if flags.delayed {
+            self.clear_delayed(se);
+            let entity = &mut self.entities[se];
+            if self.config.features.has(Feature::DelayZero) && entity.vlag > VDelta(0) {
+                entity.vlag = VDelta(0);
+            }
+        }
+        true
+    }
+
+    /// A sleeper stays until its lag is paid back. Only tasks are counted; a group that has become empty may
+    /// be delayed too.
+    fn set_delayed(&mut self, se: EntityId) {
+        self.entities[se].delayed = true;
+        if self.entities[se].is_task() {
+            self.for_each_queue_up(se, |queue| {
+                queue.h_nr_runnable -= 1;
+                queue.h_nr_delayed += 1;
+            });
+        }
+    }
+
+    fn clear_delayed(&mut self, se: EntityId) {
+        self.entities[se].delayed = false;
+        if self.entities[se].is_task() {
+            self.for_each_queue_up(se, |queue| {
+                queue.h_nr_runnable += 1;
+                queue.h_nr_delayed -= 1;
+            });
+        }
+    }
+
+    fn for_each_queue_up(&mut self, se: EntityId, mut change: impl FnMut(&mut super::queue::CfsRq)) {
+        let mut at = Some(se);
+        while let Some(se) = at {
+            change(&mut self.queues[self.entities[se].queue]);
+            at = self.entities[se].parent;
+        }
+    }
+
+    /// A delayed entity is wanted again before it has left (`requeue_delayed_entity()`). If it has been paid
+    /// back by now it is placed afresh, with no lag; else it goes on where it is.
+    pub(crate) fn requeue_delayed(&mut self, se: EntityId) {
+        let q = self.entities[se].queue;
+        debug_assert!(self.entities[se].delayed && self.entities[se].on_rq);
+        if self.config.features.has(Feature::DelayZero) {
+            self.take_lag(q, se);
+            if self.entities[se].vlag > VDelta(0) {
+                let is_curr = self.queues[q].curr == Some(se);
+                self.queues[q].nr_queued -= 1;
+                if !is_curr {
+                    self.queues[q].remove(&mut self.entities, se);
+                }
+                self.entities[se].vlag = VDelta(0);
+                self.place(q, se, Enqueue::default());
+                if !is_curr {
+                    self.queues[q].insert(&mut self.entities, se);
+                }
+                self.queues[q].nr_queued += 1;
+            }
+        }
+        self.update_load(q, se, LoadUpdate::Age);
+        self.clear_delayed(se);
+    }
+
+    /// An entity becomes the running one at its level.
+    pub(crate) fn set_next_entity(&mut self, q: QueueId, se: EntityId) {
+        self.clear_buddies(q, se);
+        if self.entities[se].on_rq {
+            self.queues[q].remove(&mut self.entities, se);
+            self.update_load(q, se, LoadUpdate::AgeAndReport);
+            self.entities[se].protect_slice();
+        }
+        let now = self.cpus[self.queues[q].cpu].clock_task;
+        let entity = &mut self.entities[se];
+        entity.exec_start = now;
+        entity.prev_sum_exec = entity.sum_exec;
+        self.queues[q].curr = Some(se);
+    }
+
+    /// The running entity of a level stops running; it waits on if it still competes.
+    pub(crate) fn put_prev_entity(&mut self, q: QueueId, se: EntityId) {
+        if self.entities[se].on_rq {
+            self.update_curr(q);
+            self.queues[q].insert(&mut self.entities, se);
+            self.update_load(q, se, LoadUpdate::Age);
+        }
+        self.queues[q].curr = None;
+    }
+
+    /// The entity is no longer anybody's buddy, nor are its ancestors on its account.
+    #[inline]
+    pub(crate) fn clear_buddies(&mut self, q: QueueId, se: EntityId) {
+        if self.queues[q].next != Some(se) {
+            return;
+        }
+        let mut at = Some(se);
+        while let Some(se) = at {
+            let queue = &mut self.queues[self.entities[se].queue];
+            if queue.next != Some(se) {
+                break;
+            }
+            queue.next = None;
+            at = self.entities[se].parent;
+        }
+    }
+
+    /// The entity, and its ancestors, should run next if they may. Idle ones never.
+    pub(crate) fn set_next_buddy(&mut self, se: EntityId) {
+        let mut at = Some(se);
+        while let Some(se) = at {
+            if !self.entities[se].on_rq || self.is_idle_entity(se) {
+                return;
+            }
+            let q = self.entities[se].queue;
+            self.queues[q].next = Some(se);
+            at = self.entities[se].parent;
+        }
+    }
+}

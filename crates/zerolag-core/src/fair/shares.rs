@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The weight of a group on each CPU, and what a change of weight does to an entity.
+//!
+//! A group's shares are divided among its queues in proportion to their load. The exact division would need
+//! every queue's load at once; instead each uses its own load of now and the others' as last reported:
+//!
+//! ```text
+//!                        load of this queue
+//!     weight = shares * ---------------------------------------------------      load = max(weight, average)
+//!                        sum of all reports - its own report + load of now
+//! ```
+//!
+//! Source: kernel/sched/fair.c, `calc_group_shares()`, `update_cfs_group()`, `reweight_entity()`, 6.12.
+
+use crate::fair::load::LoadUpdate;
+use crate::group::Shares;
+use crate::ids::{EntityId, QueueId};
+use crate::nice::LoadWeight;
+use crate::scheduler::Scheduler;
+use crate::units::{VDelta, Weight};
+
+impl Scheduler {
+    /// Recomputes the weight of a group's entity, unless nobody is in the group.
+    #[inline]
+    pub(crate) fn update_group_weight(&mut self, se: EntityId) {
+        let Some(below) = self.entities[se].my_queue else { return };
+        if self.queues[below].load == Weight(0) {
+            return;
+        }
+        let weight = self.group_weight(below);
+        if self.entities[se].weight != weight {
+            let q = self.entities[se].queue;
+            self.reweight(q, se, LoadWeight { weight, inverse: 0 });
+        }
+    }
+
+    /// A group's shares changed: its load and weight are brought up to date.
+    pub(crate) fn refresh_group_entity(&mut self, se: EntityId) {
+        let q = self.entities[se].queue;
+        self.update_load(q, se, LoadUpdate::AgeAndReport);
+        self.update_group_weight(se);
+    }
+
+    /// The part of the group's shares that is due to one of its queues. The lower bound is in the fine unit
+    /// on purpose: on many CPUs a part may be a small fraction of one share.
+    fn group_weight(&self, below: QueueId) -> Weight {
+        let queue = &self.queues[below];
+        let group = &self.groups[queue.group];
+        let shares = group.shares.0 as i64;
+        let load = queue.load.down().max(queue.avg.load_avg) as i64;
+        let total = group.load_avg - queue.tg_load_contrib as i64 + load;
+        let mut weight = shares.wrapping_mul(load);
+        if total != 0 {
+            weight = weight.wrapping_div(total);
+        }
+        Weight(weight.clamp(Shares::MIN.get() as i64, shares) as u64)
+    }
+
+    /// Changes an entity's weight. A queued one keeps its lag and the rest of its request, as CPU time; the
+    /// lag of one that is off the queue is rescaled likewise.
+    pub(crate) fn reweight(&mut self, q: QueueId, se: EntityId, load: LoadWeight) {
+        let old = self.entities[se].weight;
+        let is_curr = self.queues[q].curr == Some(se);
+        let queued = self.entities[se].on_rq;
+        if queued {
+            self.update_curr(q);
+            let now = self.queues[q].advance_virtual_time(&self.entities);
+            if !is_curr {
+                self.queues[q].remove(&mut self.entities, se);
+            }
+            self.queues[q].load.0 -= old.0;
+            self.eevdf_reweight(se, now, load.weight);
+        } else {
+            let entity = &mut self.entities[se];
+            let lag = entity.vlag.0.wrapping_mul(old.0 as i64);
+            entity.vlag = VDelta(lag.wrapping_div(load.weight.0.max(1) as i64));
+        }
+        self.reweight_load(q, se, |entity| {
+            entity.weight = load.weight;
+            entity.inverse = load.inverse;
+        });
+        if queued {
+            self.queues[q].load.0 += load.weight.0;
+            if !is_curr {
+                self.queues[q].insert(&mut self.entities, se);
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Changing a task's nice level, policy, slice or group, whatever it is doing.
+//!
+//! A task that is queued is taken out, changed, and put back; one that runs is first put aside and made the
+//! running one again afterwards.
+//!
+//! Source: kernel/sched/syscalls.c, `set_user_nice()`, `__sched_setscheduler()`; core.c,
+//! `sched_move_task()`; fair.c, `prio_changed_fair()`, `task_change_group_fair()`, 6.12.
+
+use crate::fair::{Dequeue, Enqueue};
+use crate::ids::{CpuId, GroupId, TaskId};
+use crate::nice::{Nice, Policy};
+use crate::scheduler::Scheduler;
+use crate::scheduler::lifecycle::clamp_slice;
+use crate::task::{OnRq, TaskState};
+use crate::units::{Instant, Nanos};
+
+/// Where a task stood before a change.
+#[derive(Clone, Copy)]
+struct Standing {
+    cpu: CpuId,
+    queued: bool,
+    running: bool,
+}
+
+impl Scheduler {
+    /// Sets a task's nice level (`nice()`, `setpriority()`).
+    pub fn set_nice(&mut self, now: Instant, task: TaskId, nice: Nice) {
+        self.at(now);
+        let t = &self.tasks[task];
+        if t.nice == nice || t.state == TaskState::Dead {
+            return;
+        }
+        self.update_clock(t.cpu);
+        if !self.tasks[task].policy.is_fair() {
+            self.tasks[task].nice = nice;
+            return;
+        }
+        let old = self.tasks[task].nice;
+        let standing = self.take_out(task);
+        self.tasks[task].nice = nice;
+        self.set_load_weight(task);
+        self.put_back(task, standing);
+        // The kernel compares priorities: a greater number is less urgent.
+        self.priority_changed(task, standing, nice > old);
+    }
+
+    /// Sets policy and slice together, as `sched_setattr()` does. A slice of nothing means the base slice;
+    /// others are clamped to 0.1 to 100 ms.
+    pub fn set_attributes(&mut self, now: Instant, task: TaskId, policy: Policy, slice: Option<Nanos>) {
+        self.at(now);
+        let t = &self.tasks[task];
+        if t.state == TaskState::Dead {
+            return;
+        }
+        self.update_clock(t.cpu);
+        let t = &self.tasks[task];
+        let unchanged = policy == t.policy
+            && (!policy.is_fair() || slice.unwrap_or(Nanos(0)) == self.entities[t.entity].slice);
+        if unchanged {
+            return;
+        }
+        let old = t.policy;
+        let (was_fair, is_fair) = (old.is_fair(), policy.is_fair());
+        let se = t.entity;
+        if was_fair != is_fair && self.entities[se].delayed {
+            let cpu = self.tasks[task].cpu;
+            self.finish_delayed(cpu, se);
+        }
+        let standing = self.take_out(task);
+        self.tasks[task].policy = policy;
+        if is_fair {
+            let entity = &mut self.entities[se];
+            entity.custom_slice = slice.is_some();
+            entity.slice = slice.map_or(self.config.tunables.base_slice, clamp_slice);
+        }
+        self.set_load_weight(task);
+        self.put_back(task, standing);
+        match (was_fair, is_fair) {
+            (true, true) => {}
+            (false, false) => self.rt_priority_changed(task, standing, old),
+            (true, false) => {
+                self.detach_entity(se);
+                self.class_changed(task, standing);
+            }
+            (false, true) => {
+                self.attach_entity(se);
+                self.class_changed(task, standing);
+            }
+        }
+    }
+
+    /// Sets the policy and keeps the slice the task asked for (`sched_setscheduler()`).
+    pub fn set_policy(&mut self, now: Instant, task: TaskId, policy: Policy) {
+        let entity = &self.entities[self.tasks[task].entity];
+        let slice = entity.custom_slice.then_some(entity.slice);
+        self.set_attributes(now, task, policy, slice);
+    }
+
+    /// Moves a task to another group.
+    pub fn set_group(&mut self, now: Instant, task: TaskId, group: GroupId) {
+        self.at(now);
+        let t = &self.tasks[task];
+        let (cpu, se) = (t.cpu, t.entity);
+        match t.state {
+            TaskState::Dead => return,
+            TaskState::New => {
+                self.tasks[task].group = group;
+                self.set_task_rq(task, cpu, group);
+                return;
+            }
+            _ => {}
+        }
+        self.update_clock(cpu);
+        let standing = self.take_out(task);
+        self.tasks[task].group = group;
+        if self.tasks[task].policy.is_fair() {
+            self.detach_entity(se);
+            self.entities[se].avg.last_update_time = Instant(0);
+            self.set_task_rq(task, cpu, group);
+            self.attach_entity(se);
+        } else {
+            self.set_task_rq(task, cpu, group);
+        }
+        self.put_back(task, standing);
+        if standing.running {
+            self.resched(cpu);
+        }
+    }
+
+    fn take_out(&mut self, task: TaskId) -> Standing {
+        let t = &self.tasks[task];
+        let standing = Standing {
+            cpu: t.cpu,
+            queued: t.on_rq == OnRq::Queued,
+            running: self.cpus[t.cpu].curr == Some(task),
+        };
+        if standing.queued {
+            self.dequeue(task, Dequeue { save: true, ..Dequeue::default() });
+        }
+        if standing.running {
+            self.put_prev(standing.cpu, Some(task));
+        }
+        standing
+    }
+
+    fn put_back(&mut self, task: TaskId, standing: Standing) {
+        if standing.queued {
+            self.enqueue(task, Enqueue { restore: true, ..Enqueue::default() });
+        }
+        if standing.running {
+            self.set_next(standing.cpu, Some(task));
+        }
+    }
+
+    fn set_load_weight(&mut self, task: TaskId) {
+        let t = &self.tasks[task];
+        let (se, load) = (t.entity, t.policy.load(t.nice));
+        if t.policy.is_fair() {
+            let q = self.entities[se].queue;
+            self.reweight(q, se, load);
+        } else {
+            let entity = &mut self.entities[se];
+            (entity.weight, entity.inverse) = (load.weight, load.inverse);
+        }
+    }
+
+    /// A queued fair task's nice level changed. One that runs gives way if it became less urgent; any other
+    /// is looked at as if it had woken up.
+    fn priority_changed(&mut self, task: TaskId, standing: Standing, less_urgent: bool) {
+        let root = self.cpus[standing.cpu].root;
+        if !standing.queued || self.queues[root].nr_queued == 1 {
+            return;
+        }
+        if !standing.running {
+            self.check_preempt(standing.cpu, task, false);
+        } else if less_urgent {
+            self.resched(standing.cpu);
+        }
+    }
+
+    fn rt_priority_changed(&mut self, task: TaskId, standing: Standing, old: Policy) {
+        let priority = |p: Policy| match p {
+            Policy::Fifo(n) | Policy::RoundRobin(n) => n,
+            _ => 0,
+        };
+        if !standing.queued {
+            return;
+        }
+        if !standing.running {
+            self.check_preempt(standing.cpu, task, false);
+        } else if priority(self.tasks[task].policy) < priority(old) {
+            self.resched(standing.cpu);
+        }
+    }
+
+    fn class_changed(&mut self, task: TaskId, standing: Standing) {
+        if !standing.queued {
+            return;
+        }
+        if standing.running {
+            self.resched(standing.cpu);
+        } else {
+            self.check_preempt(standing.cpu, task, false);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tasks come into being, wake up for the first time, and end.
+//!
+//! Source: kernel/sched/core.c, `sched_fork()`, `wake_up_new_task()`; fair.c, `post_init_entity_util_avg()`,
+//! `task_dead_fair()`, 6.12.
+
+use crate::entity::{Entity, Owner};
+use crate::event::EventKind;
+use crate::fair::Enqueue;
+use crate::features::Feature;
+use crate::ids::{CpuId, GroupId, TaskId};
+use crate::pelt::SchedAvg;
+use crate::scheduler::Scheduler;
+use crate::task::{OnRq, Task, TaskSpec, TaskState};
+use crate::units::{Instant, Nanos};
+
+/// Bounds of a slice that a task asks for: 0.1 to 100 ms.
+const SLICE_MIN: Nanos = Nanos(100_000);
+const SLICE_MAX: Nanos = Nanos(100_000_000);
+
+pub(super) fn clamp_slice(slice: Nanos) -> Nanos {
+    slice.clamp(SLICE_MIN, SLICE_MAX)
+}
+
+impl Scheduler {
+    /// A new task, not yet woken. `parent` is only reported to observers.
+    ///
+    /// Panics if `spec.affinity` does not contain `spec.cpu`, or names no CPU of the machine.
+    pub fn fork(&mut self, now: Instant, parent: Option<TaskId>, spec: TaskSpec) -> TaskId {
+        self.at(now);
+        assert!(spec.affinity.contains(spec.cpu), "a new task must be allowed on its parent's CPU");
+        let task = TaskId(self.tasks.len() as u32);
+        let place = self.groups[spec.group].on(spec.cpu);
+        let mut entity = Entity::new(Owner::Task(task), place.queue, spec.policy.load(spec.nice));
+        entity.custom_slice = spec.slice.is_some();
+        entity.slice = spec.slice.map_or(self.config.tunables.base_slice, clamp_slice);
+        // Taken for heavy until it has shown what it is.
+        entity.avg = SchedAvg { load_avg: entity.table_weight(), ..SchedAvg::default() };
+        let se = match self.free_entities.pop() {
+            Some(id) => {
+                self.entities[id] = entity;
+                id
+            }
+            None => self.entities.push(entity),
+        };
+        self.tasks.push(Task {
+            entity: se,
+            cpu: spec.cpu,
+            group: spec.group,
+            nice: spec.nice,
+            policy: spec.policy,
+            state: TaskState::New,
+            on_rq: OnRq::No,
+            affinity: spec.affinity,
+            rr_left: crate::realtime::RR_SLICE,
+            voluntary_switches: 0,
+            involuntary_switches: 0,
+            migrations: 0,
+        });
+        self.set_task_rq(task, spec.cpu, spec.group);
+        self.trace(spec.cpu, EventKind::Fork { parent, child: task });
+        task
+    }
+
+    /// A new task becomes runnable. Returns false if it is not new.
+    pub fn wake_new(&mut self, now: Instant, this_cpu: CpuId, task: TaskId) -> bool {
+        self.at(now);
+        if self.tasks[task].state != TaskState::New {
+            return false;
+        }
+        self.tasks[task].state = TaskState::Runnable;
+        let cpu = self.select_cpu_for_new(this_cpu, task);
+        self.set_task_rq(task, cpu, self.tasks[task].group);
+        self.tasks[task].cpu = cpu;
+        self.update_clock(cpu);
+        self.init_utilisation(task);
+        self.enqueue(task, Enqueue { initial: true, ..Enqueue::default() });
+        self.tasks[task].on_rq = OnRq::Queued;
+        self.trace(this_cpu, EventKind::WakeupNew { task, target: cpu });
+        self.check_preempt(cpu, task, true);
+        true
+    }
+
+    /// The first guess at a task's utilisation: what tasks of its weight use on that CPU, but no more than
+    /// half of what is left of it. So a burst of forks gets 1/2, 1/4, 1/8 ...
+    fn init_utilisation(&mut self, task: TaskId) {
+        let t = &self.tasks[task];
+        let (cpu, se, fair) = (t.cpu, t.entity, t.policy.is_fair());
+        let q = self.entities[se].queue;
+        if !fair {
+            // A later change to a fair policy shall find a detached entity that has a time.
+            self.entities[se].avg.last_update_time = self.queue_pelt_now(q);
+            return;
+        }
+        let capacity = i64::from(self.cpus[cpu].capacity.0);
+        let queue = &self.queues[q].avg;
+        let room = (capacity - queue.util_avg as i64) / 2;
+        let weight = self.entities[se].table_weight();
+        let avg = &mut self.entities[se].avg;
+        if room > 0 {
+            let room = room as u64;
+            avg.util_avg = match queue.util_avg {
+                0 => room,
+                util => (util * weight / (queue.load_avg + 1)).min(room),
+            };
+        }
+        avg.runnable_avg = avg.util_avg;
+    }
+
+    /// Makes the task's entity belong to its group's queue on `cpu` (`set_task_rq()`). If it is attached
+    /// elsewhere, its load is first aged to that queue's time and continues at the new one's.
+    pub(crate) fn set_task_rq(&mut self, task: TaskId, cpu: CpuId, group: GroupId) {
+        let se = self.tasks[task].entity;
+        let place = self.groups[group].on(cpu);
+        let attached = self.entities[se].avg.last_update_time != Instant(0);
+        if attached && self.config.features.has(Feature::AttachAgeLoad) {
+            let old_time = self.queues[self.entities[se].queue].avg.last_update_time;
+            self.age_blocked_entity(se, old_time);
+            self.entities[se].avg.last_update_time = self.queues[place.queue].avg.last_update_time;
+        }
+        let depth = place.entity.map_or(0, |parent| self.entities[parent].depth + 1);
+        let entity = &mut self.entities[se];
+        entity.queue = place.queue;
+        entity.parent = place.entity;
+        entity.depth = depth;
+    }
+
+    /// The task has been switched away from for the last time.
+    pub(super) fn bury(&mut self, task: TaskId) {
+        let t = &self.tasks[task];
+        let (se, fair) = (t.entity, t.policy.is_fair());
+        if fair {
+            self.remove_load(se);
+        }
+        self.free_entities.push(se);
+    }
+}

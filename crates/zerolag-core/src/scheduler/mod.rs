@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The scheduler as one value: all CPUs, groups and tasks, and the events that change them.
+//!
+//! # How to drive it
+//!
+//! Every method that can change anything takes the time first; time must not go backwards. After each call,
+//! take the effects with [`Scheduler::poll`] until there are none, and act on them:
+//!
+//! | effect | what the caller does |
+//! |---|---|
+//! | [`Effect::Resched`] | calls [`Scheduler::schedule`] on that CPU soon: at once, or when it next can be preempted |
+//! | [`Effect::WakeIpi`] | calls [`Scheduler::finish_wakeups`] on that CPU, as an inter-processor interrupt would |
+//! | [`Effect::Hrtick`] | sets, or clears, a timer that calls [`Scheduler::hrtick`] |
+//! | [`Effect::Trace`] | looks at it, or not: what happened, for observers |
+//!
+//! Effects come in the order in which they arose. Beyond that the caller calls [`Scheduler::tick`]
+//! periodically on each busy CPU.
+//!
+//! A task's life: [`Scheduler::fork`], [`Scheduler::wake_new`], then [`Scheduler::block`] and
+//! [`Scheduler::wake`] in turn, [`Scheduler::exit`].
+//!
+//! The value is plain data: clone it to ask what would have happened otherwise, compare two to find where
+//! they part.
+
+mod attributes;
+mod groups;
+mod lifecycle;
+mod migrate;
+mod switch;
+mod wakeup;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::config::Config;
+use crate::entity::Entity;
+use crate::event::{EventKind, SchedEvent};
+use crate::fair::queue::CfsRq;
+use crate::group::{Group, GroupOnCpu};
+use crate::ids::{CpuId, EntityId, GroupId, IdVec, QueueId, TaskId};
+use crate::rq::Rq;
+use crate::task::Task;
+use crate::units::{Capacity, Instant, Weight};
+
+/// Something the caller has to know or to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Effect {
+    /// Another task should run on this CPU.
+    Resched {
+        /// The CPU.
+        cpu: CpuId,
+    },
+    /// Tasks wait on this CPU's wake list.
+    WakeIpi {
+        /// The CPU.
+        cpu: CpuId,
+    },
+    /// The precise end of a slice.
+    Hrtick {
+        /// The CPU.
+        cpu: CpuId,
+        /// When; nothing = not any more.
+        at: Option<Instant>,
+    },
+    /// Something observable happened.
+    Trace(SchedEvent),
+}
+
+/// The state of a whole machine's scheduling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheduler {
+    pub(crate) config: Config,
+    pub(crate) now: Instant,
+    pub(crate) entities: IdVec<EntityId, Entity>,
+    pub(crate) queues: IdVec<QueueId, CfsRq>,
+    pub(crate) cpus: IdVec<CpuId, Rq>,
+    pub(crate) tasks: IdVec<TaskId, Task>,
+    pub(crate) groups: IdVec<GroupId, Group>,
+    /// Entities of dead tasks, to be used again.
+    pub(crate) free_entities: Vec<EntityId>,
+    /// Tasks that were woken remotely, by target CPU, until it takes them up.
+    pub(crate) wake_lists: IdVec<CpuId, Vec<TaskId>>,
+    effects: VecDeque<Effect>,
+    tracing: bool,
+}
+
+impl Scheduler {
+    /// A machine at rest, with one CPU for each of `capacities`. Panics if there are none.
+    pub fn new(config: Config, capacities: impl IntoIterator<Item = Capacity>) -> Self {
+        let mut queues = IdVec::new();
+        let mut cpus: IdVec<CpuId, Rq> = IdVec::new();
+        let mut per_cpu = Vec::new();
+        for capacity in capacities {
+            let cpu = CpuId(cpus.len() as u32);
+            let queue = queues.push(CfsRq::new(cpu, GroupId::ROOT, None));
+            cpus.push(Rq::new(queue, capacity));
+            per_cpu.push(GroupOnCpu { queue, entity: None });
+        }
+        assert!(!cpus.is_empty(), "a machine has at least one CPU");
+        let wake_lists = cpus.iter().map(|_| Vec::new()).collect();
+        let mut groups = IdVec::new();
+        groups.push(Group { parent: None, shares: Weight::NICE_0, load_avg: 0, idle: false, per_cpu });
+        Self {
+            config,
+            now: Instant::ZERO,
+            entities: IdVec::new(),
+            queues,
+            cpus,
+            tasks: IdVec::new(),
+            groups,
+            free_entities: Vec::new(),
+            wake_lists,
+            effects: VecDeque::new(),
+            tracing: false,
+        }
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The configuration, to be changed while the machine runs: features and tunables take effect at the
+    /// next decision that asks for them, as through debugfs.
+    pub fn config_mut(&mut self) -> &mut Config {
+        &mut self.config
+    }
+
+    /// The time of the last event.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The CPUs' run queues.
+    pub fn cpus(&self) -> &IdVec<CpuId, Rq> {
+        &self.cpus
+    }
+
+    /// All fair queues of all CPUs and groups.
+    pub fn queues(&self) -> &IdVec<QueueId, CfsRq> {
+        &self.queues
+    }
+
+    /// All entities; those of dead tasks mean nothing.
+    pub fn entities(&self) -> &IdVec<EntityId, Entity> {
+        &self.entities
+    }
+
+    /// All tasks that ever were.
+    pub fn tasks(&self) -> &IdVec<TaskId, Task> {
+        &self.tasks
+    }
+
+    /// All groups.
+    pub fn groups(&self) -> &IdVec<GroupId, Group> {
+        &self.groups
+    }
+
+    /// The next effect; see the module's documentation for what to do with it.
+    #[must_use]
+    pub fn poll(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// Whether [`Effect::Trace`] is produced; off at first.
+    pub fn set_tracing(&mut self, on: bool) {
+        self.tracing = on;
+    }
+
+    /// Starts an event: time moves on.
+    #[inline]
+    pub(crate) fn at(&mut self, now: Instant) {
+        debug_assert!(now >= self.now, "time went backwards: {now} after {}", self.now);
+        self.now = now;
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, effect: Effect) {
+        self.effects.push_back(effect);
+    }
+
+    #[inline]
+    pub(crate) fn trace(&mut self, cpu: CpuId, kind: EventKind) {
+        if self.tracing {
+            self.effects.push_back(Effect::Trace(SchedEvent { time: self.now, cpu, kind }));
+        }
+    }
+
+    /// Brings a CPU's run-queue clocks to the present.
+    #[inline]
+    pub(crate) fn update_clock(&mut self, cpu: CpuId) {
+        self.cpus[cpu].update_clock(self.now);
+    }
+
+    /// Somebody else should run on `cpu` (`resched_curr()`).
+    #[inline]
+    pub(crate) fn resched(&mut self, cpu: CpuId) {
+        if !self.cpus[cpu].need_resched {
+            self.cpus[cpu].need_resched = true;
+            self.push(Effect::Resched { cpu });
+        }
+    }
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Switching: who runs next on a CPU, and what it takes to get there.
+//!
+//! Classes are strictly ranked: a real-time task runs before any fair one, the idle task when there is
+//! nobody.
+//!
+//! Source: kernel/sched/core.c, `__schedule()`, `__pick_next_task()`, `sched_tick()`, `do_sched_yield()`,
+//! 6.12.
+
+use crate::event::{EventKind, PrevState};
+use crate::fair::{Dequeue, Enqueue};
+use crate::features::Feature;
+use crate::ids::{CpuId, TaskId};
+use crate::nice::Policy;
+use crate::realtime::RR_SLICE;
+use crate::scheduler::{Effect, Scheduler};
+use crate::task::{OnRq, TaskState};
+use crate::units::{Instant, Nanos};
+
+/// Scheduling classes, the least urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    /// Nobody.
+    Idle,
+    /// Normal, batch, idle policy.
+    Fair,
+    /// FIFO and round robin, by priority.
+    RealTime,
+}
+
+impl Scheduler {
+    /// Switches if somebody else should run: what happens at the next opportunity after
+    /// [`Effect::Resched`]. Returns true if another task runs now.
+    pub fn schedule(&mut self, now: Instant, cpu: CpuId) -> bool {
+        self.at(now);
+        if !self.cpus[cpu].need_resched {
+            return false;
+        }
+        self.switch(cpu)
+    }
+
+    /// The running task goes to sleep, uninterruptibly if `io`. Returns false if the CPU is idle.
+    pub fn block(&mut self, now: Instant, cpu: CpuId, io: bool) -> bool {
+        self.at(now);
+        let Some(task) = self.cpus[cpu].curr else { return false };
+        self.tasks[task].state = if io { TaskState::Uninterruptible } else { TaskState::Sleeping };
+        self.switch(cpu);
+        true
+    }
+
+    /// The running task ends. Returns it, or nothing if the CPU is idle.
+    pub fn exit(&mut self, now: Instant, cpu: CpuId) -> Option<TaskId> {
+        self.at(now);
+        let task = self.cpus[cpu].curr?;
+        self.tasks[task].state = TaskState::Dead;
+        self.trace(cpu, EventKind::Exit { task });
+        self.switch(cpu);
+        self.bury(task);
+        Some(task)
+    }
+
+    /// The running task gives way to others (`sched_yield()`). Returns false if the CPU is idle.
+    pub fn yield_now(&mut self, now: Instant, cpu: CpuId) -> bool {
+        self.at(now);
+        let Some(task) = self.cpus[cpu].curr else { return false };
+        match self.tasks[task].policy {
+            Policy::Fifo(priority) | Policy::RoundRobin(priority) => {
+                self.cpus[cpu].rt.rotate(priority);
+            }
+            _ => self.fair_yield(cpu, task),
+        }
+        self.switch(cpu);
+        true
+    }
+
+    /// The running task gives way to `other`, which is queued on the same CPU (`yield_to()` of a hypervisor):
+    /// it becomes the next buddy. Returns false, and does nothing, if it is not queued there.
+    pub fn yield_to(&mut self, now: Instant, cpu: CpuId, other: TaskId) -> bool {
+        self.at(now);
+        let Some(task) = self.cpus[cpu].curr else { return false };
+        let se = self.tasks[other].entity;
+        let o = &self.tasks[other];
+        let both_fair = o.policy.is_fair() && self.tasks[task].policy.is_fair();
+        if o.state == TaskState::Dead
+            || other == task
+            || !both_fair
+            || o.cpu != cpu
+            || !self.entities[se].on_rq
+            || self.entities[se].delayed
+        {
+            return false;
+        }
+        self.set_next_buddy(se);
+        self.fair_yield(cpu, task);
+        self.switch(cpu);
+        true
+    }
+
+    /// The periodic timer interrupt. Returns whether somebody else should run.
+    pub fn tick(&mut self, now: Instant, cpu: CpuId) -> bool {
+        self.at(now);
+        self.trace(cpu, EventKind::Tick);
+        self.update_clock(cpu);
+        if let Some(task) = self.cpus[cpu].curr {
+            match self.tasks[task].policy {
+                Policy::Fifo(_) => self.charge_rt(cpu, task),
+                Policy::RoundRobin(priority) => self.rr_tick(cpu, task, priority),
+                _ => self.fair_tick(task, false),
+            }
+        }
+        self.cpus[cpu].need_resched
+    }
+
+    /// The timer that [`Effect::Hrtick`] asked for.
+    pub fn hrtick(&mut self, now: Instant, cpu: CpuId) {
+        self.at(now);
+        self.update_clock(cpu);
+        if let Some(task) = self.cpus[cpu].curr.filter(|&t| self.tasks[t].policy.is_fair()) {
+            self.fair_tick(task, true);
+        }
+    }
+
+    fn rr_tick(&mut self, cpu: CpuId, task: TaskId, priority: u8) {
+        self.charge_rt(cpu, task);
+        let left = self.tasks[task].rr_left.saturating_sub(self.config.tick());
+        self.tasks[task].rr_left = left;
+        if left == Nanos::ZERO {
+            self.tasks[task].rr_left = RR_SLICE;
+            if self.cpus[cpu].rt.rotate(priority) {
+                self.resched(cpu);
+            }
+        }
+    }
+
+    pub(crate) fn class_of(&self, task: Option<TaskId>) -> Class {
+        match task {
+            None => Class::Idle,
+            Some(t) if self.tasks[t].policy.is_fair() => Class::Fair,
+            Some(_) => Class::RealTime,
+        }
+    }
+
+    /// The heart of it: dequeues the running task if it sleeps, picks, and switches. Returns true if another
+    /// task runs now.
+    fn switch(&mut self, cpu: CpuId) -> bool {
+        if self.config.features.has(Feature::Hrtick) {
+            self.push(Effect::Hrtick { cpu, at: None });
+        }
+        let rq = &mut self.cpus[cpu];
+        rq.skip_active = core::mem::take(&mut rq.skip_requested);
+        rq.update_clock(self.now);
+        rq.skip_active = false;
+        let prev = rq.curr;
+        let prev_state = match prev {
+            None if rq.nr_running == 0 => {
+                // The idle loop does not look for work elsewhere.
+                rq.need_resched = false;
+                return false;
+            }
+            None => PrevState::Runnable,
+            Some(task) => self.leave(task),
+        };
+        let next = self.pick_next(cpu, prev);
+        self.cpus[cpu].need_resched = false;
+        if next == prev {
+            return false;
+        }
+        let rq = &mut self.cpus[cpu];
+        rq.nr_switches += 1;
+        rq.curr = next;
+        if let Some(task) = prev {
+            if prev_state.is_runnable() {
+                self.tasks[task].involuntary_switches += 1;
+            } else {
+                self.tasks[task].voluntary_switches += 1;
+            }
+        }
+        self.trace(cpu, EventKind::Switch { prev, prev_state, next });
+        true
+    }
+
+    /// If the running task is not runnable any more it leaves the run queue, or stays on it delayed.
+    fn leave(&mut self, task: TaskId) -> PrevState {
+        let (state, special) = match self.tasks[task].state {
+            TaskState::Sleeping => (PrevState::Sleeping, false),
+            TaskState::Uninterruptible => (PrevState::Uninterruptible, false),
+            TaskState::Dead => (PrevState::Dead, true),
+            TaskState::Runnable | TaskState::New => return PrevState::Runnable,
+        };
+        if self.dequeue(task, Dequeue { sleep: true, special, ..Dequeue::default() }) {
+            self.tasks[task].on_rq = OnRq::No;
+        }
+        state
+    }
+
+    /// Chooses the next task and makes it the running one of its class.
+    fn pick_next(&mut self, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+        let next = match self.cpus[cpu].rt.first() {
+            Some(task) => Some(task),
+            None => self.fair_pick(cpu).or_else(|| self.pull_for_idle(cpu)),
+        };
+        match (prev, next) {
+            (p, n) if p == n => {}
+            (Some(p), Some(n))
+                if self.class_of(prev) == Class::Fair && self.class_of(next) == Class::Fair =>
+            {
+                self.fair_switch(p, n);
+                self.hrtick_start(cpu, n);
+            }
+            _ => {
+                self.put_prev(cpu, prev);
+                self.set_next(cpu, next);
+            }
+        }
+        next
+    }
+
+    /// The end of the new running task's slice.
+    fn hrtick_start(&mut self, cpu: CpuId, next: TaskId) {
+        if self.config.features.has(Feature::Hrtick) {
+            let old = self.cpus[cpu].curr.replace(next);
+            self.hrtick_update(cpu);
+            self.cpus[cpu].curr = old;
+        }
+    }
+
+    pub(crate) fn put_prev(&mut self, cpu: CpuId, prev: Option<TaskId>) {
+        match prev {
+            None => {}
+            Some(task) if self.tasks[task].policy.is_fair() => self.fair_put_prev(task),
+            Some(task) => self.charge_rt(cpu, task),
+        }
+    }
+
+    pub(crate) fn set_next(&mut self, cpu: CpuId, next: Option<TaskId>) {
+        match next {
+            None => {
+                let root = self.cpus[cpu].root;
+                let fair_util_sum = self.queues[root].avg.util_sum;
+                self.cpus[cpu].enter_idle(fair_util_sum);
+            }
+            Some(task) if self.tasks[task].policy.is_fair() => {
+                self.fair_set_next(task);
+                self.hrtick_start(cpu, task);
+            }
+            Some(task) => {
+                let now = self.cpus[cpu].clock_task;
+                let entity = &mut self.entities[self.tasks[task].entity];
+                entity.exec_start = now;
+                entity.prev_sum_exec = entity.sum_exec;
+            }
+        }
+    }
+
+    /// Charges a real-time task for the time it ran.
+    fn charge_rt(&mut self, cpu: CpuId, task: TaskId) {
+        let now = self.cpus[cpu].clock_task;
+        let entity = &mut self.entities[self.tasks[task].entity];
+        let ran = now.saturating_since(entity.exec_start);
+        entity.exec_start = now;
+        entity.sum_exec += ran;
+        if ran != Nanos::ZERO {
+            self.trace(cpu, EventKind::Runtime { task, ran });
+        }
+    }
+
+    /// A task joins its CPU's run queue, whatever its class.
+    pub(crate) fn enqueue(&mut self, task: TaskId, flags: Enqueue) {
+        let cpu = self.tasks[task].cpu;
+        match self.tasks[task].policy {
+            Policy::Fifo(priority) | Policy::RoundRobin(priority) => {
+                self.cpus[cpu].rt.push_back(priority, task);
+                self.cpus[cpu].nr_running += 1;
+            }
+            _ => self.fair_enqueue(task, flags),
+        }
+    }
+
+    /// A task leaves its CPU's run queue. Returns false if its dequeue is delayed.
+    pub(crate) fn dequeue(&mut self, task: TaskId, flags: Dequeue) -> bool {
+        let cpu = self.tasks[task].cpu;
+        match self.tasks[task].policy {
+            Policy::Fifo(priority) | Policy::RoundRobin(priority) => {
+                if self.cpus[cpu].curr == Some(task) {
+                    self.charge_rt(cpu, task);
+                }
+                self.cpus[cpu].rt.remove(priority, task);
+                self.cpus[cpu].nr_running -= 1;
+                true
+            }
+            _ => self.fair_dequeue(task, flags),
+        }
+    }
+
+    /// Both are of the same class.
+    pub(crate) fn check_preempt_in_class(&mut self, cpu: CpuId, curr: TaskId, task: TaskId, fork: bool) {
+        match self.class_of(Some(task)) {
+            Class::Fair => self.fair_check_preempt(cpu, curr, task, fork),
+            _ => {
+                let priority = |t: TaskId| match self.tasks[t].policy {
+                    Policy::Fifo(p) | Policy::RoundRobin(p) => p,
+                    _ => 0,
+                };
+                if priority(task) > priority(curr) {
+                    self.resched(cpu);
+                }
+            }
+        }
+    }
+}

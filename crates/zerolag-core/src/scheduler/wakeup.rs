@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Waking tasks up.
+//!
+//! ```text
+//!   wake ─┬─ still queued (delayed dequeue) ── requeue, check preemption
+//!         └─ asleep ── choose a CPU ─┬─ this CPU, or a busy one ── enqueue, check preemption
+//!                                    └─ an idle other one ── its wake list, IPI ── the same, over there
+//! ```
+//!
+//! Source: kernel/sched/core.c, `try_to_wake_up()`, `ttwu_queue_wakelist()`, 6.12.
+
+use crate::event::EventKind;
+use crate::fair::Enqueue;
+use crate::features::Feature;
+use crate::ids::{CpuId, TaskId};
+use crate::scheduler::{Effect, Scheduler};
+use crate::task::{OnRq, TaskState};
+use crate::units::Instant;
+
+impl Scheduler {
+    /// Somebody on `this_cpu` wakes `task`; `sync` = and promises to sleep soon. Returns false if it was not
+    /// asleep.
+    pub fn wake(&mut self, now: Instant, this_cpu: CpuId, task: TaskId, sync: bool) -> bool {
+        self.at(now);
+        if !matches!(self.tasks[task].state, TaskState::Sleeping | TaskState::Uninterruptible) {
+            return false;
+        }
+        self.trace(this_cpu, EventKind::Waking { task, target: self.tasks[task].cpu });
+        if self.tasks[task].on_rq == OnRq::Queued {
+            self.wake_delayed(this_cpu, task);
+            return true;
+        }
+        let previous = self.tasks[task].cpu;
+        let cpu = self.select_cpu_for_wakee(this_cpu, task, sync);
+        let migrated = cpu != previous;
+        if migrated {
+            self.set_task_cpu(task, cpu);
+        }
+        if self.config.features.has(Feature::TtwuQueue) && self.wants_wake_list(this_cpu, cpu) {
+            // The list is taken up by an interrupt; only the first entry has to send one.
+            if self.wake_lists[cpu].is_empty() {
+                self.push(Effect::WakeIpi { cpu });
+            }
+            self.wake_lists[cpu].push(task);
+        } else {
+            self.update_clock(cpu);
+            self.activate_wakee(this_cpu, task, migrated);
+        }
+        true
+    }
+
+    /// The inter-processor interrupt: takes up the tasks on the CPU's wake list.
+    pub fn finish_wakeups(&mut self, now: Instant, cpu: CpuId) {
+        self.at(now);
+        let tasks = core::mem::take(&mut self.wake_lists[cpu]);
+        if tasks.is_empty() {
+            return;
+        }
+        self.update_clock(cpu);
+        for task in tasks {
+            let migrated = self.entities[self.tasks[task].entity].avg.last_update_time == Instant(0);
+            self.activate_wakee(cpu, task, migrated);
+        }
+    }
+
+    /// A sleeper whose dequeue was delayed is woken in time.
+    fn wake_delayed(&mut self, this_cpu: CpuId, task: TaskId) {
+        let cpu = self.tasks[task].cpu;
+        self.update_clock(cpu);
+        if self.entities[self.tasks[task].entity].delayed {
+            self.enqueue(task, Enqueue { delayed: true, ..Enqueue::default() });
+        }
+        if self.cpus[cpu].curr != Some(task) {
+            self.check_preempt(cpu, task, false);
+        }
+        self.tasks[task].state = TaskState::Runnable;
+        self.trace(this_cpu, EventKind::Wakeup { task, target: cpu });
+    }
+
+    fn activate_wakee(&mut self, this_cpu: CpuId, task: TaskId, migrated: bool) {
+        let cpu = self.tasks[task].cpu;
+        self.enqueue(task, Enqueue { wakeup: true, migrated, ..Enqueue::default() });
+        self.tasks[task].on_rq = OnRq::Queued;
+        self.check_preempt(cpu, task, false);
+        self.tasks[task].state = TaskState::Runnable;
+        self.trace(this_cpu, EventKind::Wakeup { task, target: cpu });
+    }
+
+    /// An idle CPU is left to do its own enqueue: its run queue stays in its cache. All CPUs count as
+    /// sharing a cache.
+    fn wants_wake_list(&self, this_cpu: CpuId, cpu: CpuId) -> bool {
+        cpu != this_cpu && self.cpus[cpu].nr_running == 0
+    }
+
+    /// A task became runnable on `cpu`: does it take over? (`wakeup_preempt()`)
+    pub(crate) fn check_preempt(&mut self, cpu: CpuId, task: TaskId, fork: bool) {
+        let rank = self.class_of(Some(task));
+        let curr = self.cpus[cpu].curr;
+        let curr_rank = self.class_of(curr);
+        match curr {
+            Some(curr) if rank == curr_rank => self.check_preempt_in_class(cpu, curr, task, fork),
+            _ if rank > curr_rank => self.resched(cpu),
+            _ => {}
+        }
+        // The clock has just been updated: the reschedule that follows at once need not do it again.
+        let curr_queued = curr.is_none_or(|t| self.tasks[t].on_rq == OnRq::Queued);
+        if curr_queued && self.cpus[cpu].need_resched {
+            self.cpus[cpu].skip_requested = true;
+        }
+    }
+}
