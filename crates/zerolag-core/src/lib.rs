@@ -10,6 +10,7 @@ extern crate alloc;
 
 pub mod config;
 pub mod cpu_set;
+pub mod domain;
 pub mod entity;
 pub mod event;
 pub mod fair;

@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | [`Instant`] | a point on a clock, nanoseconds since the machine was switched on | `u64`, 0 to 584 years |
 //! | [`Nanos`] | a span of wall or CPU time in nanoseconds, never negative | `u64` |
+//! | [`Jiffies`] | a point in time or a span, in ticks of the timer interrupt | `u64` |
 //! | [`VTime`] | a point of virtual time | `u64`, **wraps**: order is the sign of the difference |
 //! | [`VDelta`] | a span of virtual time, of either sign | `i64` |
 //! | [`Weight`] | load weight, 1024 times the value of the nice table | `u64`, nice 0 = 1 048 576 |
@@ -118,6 +119,17 @@ impl Sub for Nanos {
 impl SubAssign for Nanos {
     fn sub_assign(&mut self, other: Self) {
         *self = *self - other;
+    }
+}
+
+/// A point in time or a span, counted in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Jiffies(pub u64);
+
+impl Jiffies {
+    /// So many milliseconds at `hz` ticks per second, rounded up (`msecs_to_jiffies()`).
+    pub const fn from_millis(ms: u64, hz: u32) -> Self {
+        Self(ms.saturating_mul(hz as u64).div_ceil(1_000))
     }
 }
 
