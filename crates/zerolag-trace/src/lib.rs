@@ -10,13 +10,16 @@
 //!
 //! * [`read::open`] turns a recording into events, tolerantly; [`LossReport`] says what was missing.
 //! * [`TaskTable`] says who the tasks are. A simulator's caller builds one by hand.
-//! * [`timeline`] draws a schedule.
+//! * [`metrics::Metrics`] sums a schedule up: shares, switches, latencies.
+//! * [`timeline`] draws it.
 //!
 //! Nothing here reads a clock, draws a random number or keeps a whole recording in memory.
 //!
 //! [`SchedEvent`]: zerolag_core::event::SchedEvent
 
+mod dense;
 pub mod loss;
+pub mod metrics;
 pub mod read;
 pub mod sort;
 pub mod tasks;

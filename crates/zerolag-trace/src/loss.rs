@@ -11,6 +11,8 @@ use zerolag_core::event::{EventKind, SchedEvent};
 use zerolag_core::ids::TaskId;
 use zerolag_core::units::{Instant, Nanos};
 
+use crate::dense::at;
+
 /// A piece of input that was not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
@@ -148,7 +150,7 @@ impl Continuity {
         self.last = event.time;
         match event.kind {
             EventKind::Switch { prev, prev_state, next } => {
-                let chain = slot(&mut self.cpus, event.cpu.0);
+                let chain = at(&mut self.cpus, event.cpu);
                 let before = chain.replace(Chain {
                     first: chain.map_or(event.time, |c| c.first),
                     last: event.time,
@@ -164,7 +166,7 @@ impl Continuity {
                 }
             }
             EventKind::Wakeup { task, .. } | EventKind::WakeupNew { task, .. } => {
-                let seen = slot(&mut self.tasks, task.0);
+                let seen = at(&mut self.tasks, task);
                 match *seen {
                     // It was about to sleep and had not left its CPU yet.
                     Seen::Running => {}
@@ -189,15 +191,6 @@ impl Continuity {
 
     /// Notes what was seen of `task` and returns what was seen before.
     fn see(&mut self, task: Option<TaskId>, now: Seen) -> Seen {
-        task.map_or(Seen::Unclear, |task| std::mem::replace(slot(&mut self.tasks, task.0), now))
+        task.map_or(Seen::Unclear, |task| std::mem::replace(at(&mut self.tasks, task), now))
     }
-}
-
-/// The element at `index` of a table that grows on demand.
-fn slot<T: Clone + Default>(table: &mut Vec<T>, index: u32) -> &mut T {
-    let index = index as usize;
-    if index >= table.len() {
-        table.resize(index + 1, T::default());
-    }
-    &mut table[index]
 }

@@ -9,8 +9,8 @@ use zerolag_core::event::SchedEvent;
 use zerolag_trace::read::{ReadError, open};
 use zerolag_trace::{LossReport, TaskTable};
 
-const PERF: &str = include_str!("data/hogs.perf.txt");
-const FTRACE: &str = include_str!("data/hogs.ftrace.txt");
+const PERF: &str = include_str!("../data/hogs.perf.txt");
+const FTRACE: &str = include_str!("../data/hogs.ftrace.txt");
 
 fn read(input: &[u8]) -> (Vec<SchedEvent>, TaskTable, LossReport) {
     let mut trace = open(input).expect("a known format");
@@ -42,9 +42,9 @@ fn every_tool_tells_of_the_same_schedule() {
     );
     for (name, text) in [
         ("ftrace", FTRACE),
-        ("report", include_str!("data/hogs.report.txt")),
-        ("report -R", include_str!("data/hogs.report-R.txt")),
-        ("report -l", include_str!("data/hogs.report-l.txt")),
+        ("report", include_str!("../data/hogs.report.txt")),
+        ("report -R", include_str!("../data/hogs.report-R.txt")),
+        ("report -l", include_str!("../data/hogs.report-l.txt")),
     ] {
         let (got, others, loss) = read(text.as_bytes());
         assert!(loss.is_clean(), "{name}: {loss}");

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Time during which a CPU idles while a task waits behind another on a busy CPU: work that a perfect
+//! balancer would have found. Affinity is not in a schedule, so this is an upper bound.
+
+use zerolag_core::ids::{CpuId, TaskId};
+use zerolag_core::units::{Instant, Nanos};
+
+use crate::dense::at;
+
+/// Follows who waits where.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Overload {
+    cpus: Vec<Cpu>,
+    /// Where each task waits.
+    waits_on: Vec<Option<CpuId>>,
+    idle_cpus: u32,
+    /// Tasks that wait on CPUs that are busy.
+    waiting: u32,
+    since: Instant,
+    wall: Nanos,
+    cpu_time: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cpu {
+    state: State,
+    waiting: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Unknown,
+    Idle,
+    Busy,
+}
+
+impl Overload {
+    /// Books the time since the last change.
+    pub(super) fn advance(&mut self, now: Instant) {
+        let passed = now.saturating_since(self.since);
+        self.since = now;
+        if self.idle_cpus > 0 && self.waiting > 0 {
+            self.wall += passed;
+            self.cpu_time += Nanos(passed.0.saturating_mul(self.idle_cpus.min(self.waiting).into()));
+        }
+    }
+
+    /// `task` waits on `cpu`, wherever it waited before.
+    pub(super) fn waits(&mut self, task: TaskId, cpu: CpuId) {
+        self.waits_no_more(task);
+        *at(&mut self.waits_on, task) = Some(cpu);
+        self.change(cpu, |c| c.waiting += 1);
+    }
+
+    /// `task` is moved to `cpu`, if it waits.
+    pub(super) fn moves(&mut self, task: TaskId, cpu: CpuId) {
+        if at(&mut self.waits_on, task).is_some() {
+            self.waits(task, cpu);
+        }
+    }
+
+    /// `task` runs, or is gone.
+    pub(super) fn waits_no_more(&mut self, task: TaskId) {
+        if let Some(cpu) = at(&mut self.waits_on, task).take() {
+            self.change(cpu, |c| c.waiting -= 1);
+        }
+    }
+
+    /// `cpu` runs something (`busy`) or nothing.
+    pub(super) fn runs(&mut self, cpu: CpuId, busy: bool) {
+        self.change(cpu, |c| c.state = if busy { State::Busy } else { State::Idle });
+    }
+
+    /// Wall time with an idle CPU and a task waiting on a busy one, and CPU time lost: in each moment as many
+    /// CPUs as could have been put to work.
+    pub(super) const fn totals(&self) -> (Nanos, Nanos) {
+        (self.wall, self.cpu_time)
+    }
+
+    /// Changes one CPU and keeps the sums.
+    fn change(&mut self, cpu: CpuId, change: impl FnOnce(&mut Cpu)) {
+        let cpu = at(&mut self.cpus, cpu);
+        let sums =
+            |c: &Cpu| (u32::from(c.state == State::Idle), if c.state == State::Busy { c.waiting } else { 0 });
+        let (idle_before, waiting_before) = sums(cpu);
+        change(cpu);
+        let (idle, waiting) = sums(cpu);
+        self.idle_cpus = self.idle_cpus + idle - idle_before;
+        self.waiting = self.waiting + waiting - waiting_before;
+    }
+}
