@@ -1,2 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Placeholder until the first module lands.
+//! A deterministic discrete-event machine and workload models on top of zerolag-core.
+
+pub mod workload;
