@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Arguments: what the user typed, and what it means.
+
+pub(crate) mod low;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One module for each command.
+
+mod features;
+mod setup;
+
+use std::io::Write;
+
+use crate::args::low::{Cli, Command};
+use crate::failure::Failure;
+
+/// Does what the user asked for.
+pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
+    match cli.command {
+        Command::Features(args) => features::run(&args, out),
+        Command::Completions(args) => setup::completions(&args, out),
+        Command::Man(args) => setup::man(&args),
+    }
+}

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The command as its users meet it: what it prints, and how it ends. One program, so that it links once.
+
+mod features;
+mod manners;
+mod support;
