@@ -55,8 +55,10 @@ impl Scheduler {
         }
         self.update_clock(t.cpu);
         let t = &self.tasks[task];
+        // Idle tasks have no slice of their own: what they are given is ignored.
+        let takes_slice = matches!(policy, Policy::Normal | Policy::Batch);
         let unchanged = policy == t.policy
-            && (!policy.is_fair() || slice.unwrap_or(Nanos(0)) == self.entities[t.entity].slice);
+            && (!takes_slice || slice.unwrap_or(Nanos(0)) == self.entities[t.entity].slice);
         if unchanged {
             return;
         }
@@ -69,7 +71,7 @@ impl Scheduler {
         }
         let standing = self.take_out(task);
         self.tasks[task].policy = policy;
-        if is_fair {
+        if takes_slice {
             let entity = &mut self.entities[se];
             entity.custom_slice = slice.is_some();
             entity.slice = slice.map_or(self.config.tunables.base_slice, clamp_slice);

@@ -33,9 +33,12 @@ impl Scheduler {
     /// [`Effect::Resched`]. Returns true if another task runs now.
     pub fn schedule(&mut self, now: Instant, cpu: CpuId) -> bool {
         self.at(now);
-        if !self.cpus[cpu].need_resched {
-            return false;
-        }
+        self.cpus[cpu].need_resched && self.switch(cpu)
+    }
+
+    /// Picks anew whether that is needed or not. Returns true if another task runs now.
+    pub fn reschedule(&mut self, now: Instant, cpu: CpuId) -> bool {
+        self.at(now);
         self.switch(cpu)
     }
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The lines of a script as data.
+
+use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::nice::{Nice, Policy};
+
+/// One line of a script, after the machine words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// Changes what is printed or how the script is run; no event.
+    Setting(Setting),
+    /// Changes the clock or the CPU that events happen on; no event.
+    Place(Place),
+    /// Prints information; no event.
+    Query(Query),
+    /// Something happens.
+    Event(Event),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Setting {
+    Mode(super::Output),
+    /// In hash mode, hash events whose number is a multiple of this.
+    Every(u64),
+    /// Print the anchor of keys; off: print 0.
+    Anchor(bool),
+    /// Act on rescheduling and the idle loop by itself.
+    Auto(bool),
+    /// Count what happens.
+    Stats(bool),
+    Feature {
+        name: String,
+        on: bool,
+    },
+    Tunable {
+        name: String,
+        value: u64,
+    },
+    FairServer(bool),
+    /// Accepted for old scripts.
+    Ignored,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Clock { ns: u64 },
+    Advance { ns: u64 },
+    Cpu(u32),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Query {
+    Show(Option<u32>),
+    Stats,
+}
+
+/// What a `task` line says of the new task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct NewTask {
+    pub(super) group: u64,
+    pub(super) nice: Nice,
+    pub(super) policy: Policy,
+    pub(super) slice_ns: u64,
+    pub(super) cpu: Option<u32>,
+    pub(super) pin: bool,
+    pub(super) cpus: Option<CpuSet>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    Dump,
+    Group { group: u64, parent: u64, shares: Option<u64> },
+    Shares { group: u64, shares: u64 },
+    GroupIdle { group: u64, idle: bool },
+    Task { task: u64, spec: NewTask },
+    Fork { task: u64 },
+    Wake { task: u64, sync: bool },
+    Sleep,
+    Exit,
+    Tick,
+    TickAll,
+    Resched { force: bool },
+    Yield,
+    Nice { task: u64, nice: Option<Nice> },
+    Slice { task: u64, ns: u64 },
+    Policy { task: u64, policy: Policy },
+    Move { task: u64, cpu: u32 },
+    Affine { task: u64, cpus: CpuSet },
+    SetGroup { task: u64, group: u64 },
+}
+
+impl Event {
+    /// The verb and, if there is one, the id that the event line shows.
+    pub(super) fn label(&self) -> (&'static str, Option<u64>) {
+        match *self {
+            Self::Dump => ("dump", None),
+            Self::Group { group, .. } => ("group", Some(group)),
+            Self::Shares { group, .. } => ("shares", Some(group)),
+            Self::GroupIdle { group, .. } => ("gidle", Some(group)),
+            Self::Task { task, .. } => ("task", Some(task)),
+            Self::Fork { task } => ("fork", Some(task)),
+            Self::Wake { task, .. } => ("wake", Some(task)),
+            Self::Sleep => ("sleep", None),
+            Self::Exit => ("exit", None),
+            Self::Tick => ("tick", None),
+            Self::TickAll => ("tickall", None),
+            Self::Resched { .. } => ("resched", None),
+            Self::Yield => ("yield", None),
+            Self::Nice { task, .. } => ("nice", Some(task)),
+            Self::Slice { task, .. } => ("slice", Some(task)),
+            Self::Policy { task, .. } => ("policy", Some(task)),
+            Self::Move { task, .. } => ("move", Some(task)),
+            Self::Affine { task, .. } => ("affine", Some(task)),
+            Self::SetGroup { task, .. } => ("setgroup", Some(task)),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Event scripts: one small language for exactness.
+//!
+//! A script lists scheduler events, one a line (a task wakes up, a tick, 3 ms pass, ...). Running it prints
+//! the scheduler's state after each, or a hash of it, in exactly the form in which the reference programs of
+//! `oracle/` print it: `diff` is the test. The language is described in oracle/FORMAT.md.
+//!
+//! ```text
+//!   text ── parse ── Command ── Interpreter ⇄ Scheduler
+//!                                    └── dump ── state lines ── hash
+//! ```
+//!
+//! Rescheduling is always an event of its own here: the interpreter acts on no effect but the interrupts that
+//! an event causes, which it delivers at its end.
+
+mod command;
+mod dump;
+mod error;
+mod interpreter;
+mod parse;
+
+use std::io::{self, BufRead, Write};
+
+use zerolag_core::kernel::Kernel;
+
+pub use error::{ScriptError, ScriptFault};
+use interpreter::Interpreter;
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// A line per event, with a hash of the state.
+    #[default]
+    Hash,
+    /// A line per event, then all state lines.
+    Full,
+    /// As full, and the script cannot change it.
+    Fullest,
+    /// Nothing but what the script asks for with `show` and `dump`.
+    Quiet,
+}
+
+/// Why a run ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The script is wrong.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    /// Reading it, or writing the result, failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Runs a script as `kernel`, reading lines as they come and writing after each event.
+pub fn run(
+    kernel: Kernel,
+    output: Output,
+    input: impl BufRead,
+    out: &mut impl Write,
+) -> Result<(), RunError> {
+    let mut interpreter = Interpreter::new(kernel, output);
+    for (index, line) in input.split(b'\n').enumerate() {
+        let line = line?;
+        let number = index + 1;
+        let text = std::str::from_utf8(&line).map_err(|_| ScriptError {
+            line: number,
+            text: String::from_utf8_lossy(&line).into_owned(),
+            fault: ScriptFault::NotUtf8,
+        })?;
+        interpreter.line(text, out).map_err(|e| e.at(number, text))?;
+    }
+    Ok(())
+}
