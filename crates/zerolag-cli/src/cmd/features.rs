@@ -30,7 +30,7 @@ fn of(kernel: Kernel) -> impl Iterator<Item = (Feature, bool)> {
 fn span(feature: Feature) -> (Kernel, Kernel) {
     let mut having = Kernel::ALL.into_iter().filter(|&k| feature.default_in(k).is_some());
     let first = having.next().expect("a feature belongs to some kernel");
-    (first, having.last().unwrap_or(first))
+    (first, having.next_back().unwrap_or(first))
 }
 
 fn on_off(on: bool) -> &'static str {

@@ -19,7 +19,7 @@ pub(crate) fn completions(args: &Completions, out: &mut dyn Write) -> Result<(),
 
 /// Writes `zerolag.1`, `zerolag-run.1` and so on.
 pub(crate) fn man(args: &Man) -> Result<(), Failure> {
-    let named = |e| Failure::Input(format!("{}: {e}", args.dir.display()));
+    let named = |e| Failure::input(format_args!("{}: {e}", args.dir.display()));
     fs::create_dir_all(&args.dir).map_err(named)?;
     clap_mangen::generate_to(Cli::command(), &args.dir).map_err(named)
 }
