@@ -25,12 +25,44 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 the run failed a check, 2 bad in
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run an event script and print the scheduler's state after each event.
+    Script(Script),
     /// Show which features a kernel's scheduler has, their defaults, and the first and last known kernel with each.
     Features(Features),
     /// Print a completion script for a shell.
     Completions(Completions),
     /// Write manual pages, one for each command.
     Man(Man),
+}
+
+/// Arguments of `zerolag script`.
+#[derive(Debug, Args)]
+pub(crate) struct Script {
+    /// The script, in the language of oracle/FORMAT.md; - is standard input.
+    pub(crate) file: PathBuf,
+    /// The kernel whose scheduler runs it.
+    #[arg(long, value_name = "K", default_value = "6.12", value_parser = kernel())]
+    pub(crate) kernel: Kernel,
+    #[command(flatten)]
+    pub(crate) output: ScriptOutput,
+}
+
+/// How much `zerolag script` prints.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct ScriptOutput {
+    /// Print a line with a hash of the state for each event (the default).
+    #[arg(long)]
+    pub(crate) hash: bool,
+    /// Print a line for each event, then all of the state.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// As --full, whatever mode the script asks for.
+    #[arg(long)]
+    pub(crate) fullest: bool,
+    /// Print only what the script asks for with `show` and `dump`.
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }
 
 /// Arguments of `zerolag features`.

@@ -2,6 +2,7 @@
 //! One module for each command.
 
 mod features;
+mod script;
 mod setup;
 
 use std::io::Write;
@@ -12,6 +13,7 @@ use crate::failure::Failure;
 /// Does what the user asked for.
 pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
     match cli.command {
+        Command::Script(args) => script::run(&args, out),
         Command::Features(args) => features::run(&args, out),
         Command::Completions(args) => setup::completions(&args, out),
         Command::Man(args) => setup::man(&args),

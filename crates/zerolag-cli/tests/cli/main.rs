@@ -3,4 +3,5 @@
 
 mod features;
 mod manners;
+mod script;
 mod support;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the words mean: from what the user typed to the libraries' own types.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use zerolag_core::kernel::Kernel;
+
+use crate::failure::Failure;
+
+/// A kernel whose scheduler this version has.
+pub(crate) fn implemented(kernel: Kernel) -> Result<Kernel, Failure> {
+    if Kernel::implemented().any(|k| k == kernel) {
+        return Ok(kernel);
+    }
+    let have: Vec<_> = Kernel::implemented().map(Kernel::name).collect();
+    Err(Failure::Input(format!(
+        "this version does not have the scheduler of Linux {kernel}; it has: {}",
+        have.join(", ")
+    )))
+}
+
+/// Where input comes from: a file, or standard input (`-`).
+pub(crate) struct Source {
+    path: PathBuf,
+}
+
+impl Source {
+    pub(crate) fn new(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    /// Opens it for reading in order.
+    pub(crate) fn open(&self) -> Result<BufReader<Box<dyn Read>>, Failure> {
+        let reader: Box<dyn Read> = if self.path == Path::new("-") {
+            Box::new(io::stdin())
+        } else {
+            Box::new(File::open(&self.path).map_err(|e| self.failure(e))?)
+        };
+        Ok(BufReader::new(reader))
+    }
+
+    /// What is wrong with it.
+    pub(crate) fn failure(&self, what: impl fmt::Display) -> Failure {
+        Failure::Input(format!("{self}: {what}"))
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path == Path::new("-") { f.write_str("standard input") } else { self.path.display().fmt(f) }
+    }
+}
