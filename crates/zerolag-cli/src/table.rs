@@ -3,35 +3,20 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{CellAlignment, Table, presets};
-
-/// On which side of its column a cell stands.
-#[derive(Clone, Copy)]
-pub(crate) enum Side {
-    /// Words.
-    Left,
-    /// Numbers.
-    Right,
-}
+use comfy_table::{Table, presets};
 
 /// Writes a table with a heading for each column.
 pub(crate) fn write(
     out: &mut dyn Write,
-    columns: &[(&str, Side)],
+    columns: &[&str],
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> io::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(columns.iter().map(|(name, _)| *name));
+    table.set_header(columns);
     table.add_rows(rows);
-    for (i, (_, side)) in columns.iter().enumerate() {
-        if let Some(column) = table.column_mut(i) {
-            column.set_padding((0, 2));
-            column.set_cell_alignment(match side {
-                Side::Left => CellAlignment::Left,
-                Side::Right => CellAlignment::Right,
-            });
-        }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
     }
     for line in table.lines() {
         writeln!(out, "{}", line.trim_end())?;

@@ -9,7 +9,7 @@ use zerolag_core::kernel::Kernel;
 
 use crate::args::low;
 use crate::failure::Failure;
-use crate::table::{self, Side};
+use crate::table;
 
 /// Shows one kernel, or the difference of two.
 pub(crate) fn run(args: &low::Features, out: &mut dyn Write) -> Result<(), Failure> {
@@ -38,13 +38,7 @@ fn on_off(on: bool) -> &'static str {
 }
 
 fn show_text(kernel: Kernel, out: &mut dyn Write) -> Result<(), Failure> {
-    let columns = [
-        ("FEATURE", Side::Left),
-        ("DEFAULT", Side::Left),
-        ("SINCE", Side::Left),
-        ("UNTIL", Side::Left),
-        ("WHAT IT DOES", Side::Left),
-    ];
+    let columns = ["FEATURE", "DEFAULT", "SINCE", "UNTIL", "WHAT IT DOES"];
     let rows = of(kernel).map(|(feature, on)| {
         let (since, until) = span(feature);
         let words = [feature.name(), on_off(on), since.name(), until.name(), feature.what()];
@@ -85,12 +79,7 @@ fn changes(before: Kernel, after: Kernel) -> impl Iterator<Item = Change> {
 }
 
 fn diff_text(before: Kernel, after: Kernel, out: &mut dyn Write) -> Result<(), Failure> {
-    let columns = [
-        ("FEATURE", Side::Left),
-        (before.name(), Side::Left),
-        (after.name(), Side::Left),
-        ("WHAT IT DOES", Side::Left),
-    ];
+    let columns = ["FEATURE", before.name(), after.name(), "WHAT IT DOES"];
     let rows = changes(before, after).map(|c| {
         let word = |on: Option<bool>| on.map_or("-", on_off).to_owned();
         vec![c.feature.name().to_owned(), word(c.before), word(c.after), c.feature.what().to_owned()]
