@@ -1,5 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A deterministic discrete-event machine and workload models on top of `zerolag-core`.
+//! A deterministic discrete-event machine and workload models on top of [`zerolag_core`].
+//!
+//! ```text
+//! workload models ─┐
+//! scenario files ──┼─ Workload (programs, resources, tasks) ── machine ── SchedEvent
+//! recordings ──────┘                                              ⇅
+//!                                                         zerolag_core::Scheduler
+//! ```
+//!
+//! * [`program`] is what tasks do, [`resource`] what they wait for, [`length`] how long things take.
+//! * [`workload`] puts them together: who starts when, with what attributes, in which group.
+//!
+//! Time and chance come in as arguments: the same input and seed give the same schedule on any computer.
 
+pub mod costs;
+pub mod length;
+pub mod note;
+pub mod program;
+pub mod resource;
+pub mod rng;
 pub mod script;
 pub mod workload;
