@@ -23,8 +23,10 @@ pub struct SchedEvent {
 /// Why a task stopped running (`prev_state` of `sched_switch`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PrevState {
-    /// Still runnable: it was preempted or gave way (`R`, `R+`).
+    /// Still runnable: it gave way, or was preempted on the way back to user mode (`R`).
     Runnable,
+    /// Still runnable: it was preempted inside the kernel (`R+`).
+    Preempted,
     /// Interruptible sleep (`S`).
     Sleeping,
     /// Uninterruptible sleep, usually on I/O (`D`).
@@ -42,7 +44,7 @@ pub enum PrevState {
 impl PrevState {
     /// True if the task can run on without being woken.
     pub const fn is_runnable(self) -> bool {
-        matches!(self, Self::Runnable)
+        matches!(self, Self::Runnable | Self::Preempted)
     }
 }
 

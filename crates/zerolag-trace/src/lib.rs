@@ -11,12 +11,14 @@
 //! * [`read::open`] turns a recording into events, tolerantly; [`LossReport`] says what was missing.
 //! * [`TaskTable`] says who the tasks are. A simulator's caller builds one by hand.
 //! * [`metrics::Metrics`] sums a schedule up: shares, switches, latencies.
+//! * [`analyses`] writes the tables of `perf sched`.
 //! * [`timeline`] draws it.
 //!
 //! Nothing here reads a clock, draws a random number or keeps a whole recording in memory.
 //!
 //! [`SchedEvent`]: zerolag_core::event::SchedEvent
 
+pub mod analyses;
 mod dense;
 pub mod loss;
 pub mod metrics;

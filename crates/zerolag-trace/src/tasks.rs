@@ -23,17 +23,6 @@ pub struct TaskInfo {
     pub prio: Option<i16>,
     /// The task that forked it, where that was seen.
     pub parent: Option<TaskId>,
-    life: Life,
-}
-
-/// How far a task has come: a pid may be used again only after `Dead`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Life {
-    /// A fork made it and nothing else named it yet.
-    Born,
-    Alive,
-    /// Switched out for the last time.
-    Dead,
 }
 
 /// The tasks of one schedule, numbered in the order in which they appeared.
@@ -51,20 +40,18 @@ enum Life {
 pub struct TaskTable {
     tasks: IdVec<TaskId, TaskInfo>,
     by_pid: BTreeMap<u32, TaskId>,
-    reused_pids: u64,
 }
 
 impl TaskTable {
     /// A table without tasks.
     pub const fn new() -> Self {
-        Self { tasks: IdVec::new(), by_pid: BTreeMap::new(), reused_pids: 0 }
+        Self { tasks: IdVec::new(), by_pid: BTreeMap::new() }
     }
 
     /// Adds a task; the n-th one added (from 0) has `TaskId(n)`.
     pub fn add(&mut self, pid: u32, comm: &str) -> TaskId {
         let comm = comm.to_owned();
-        let id =
-            self.tasks.push(TaskInfo { pid, tgid: None, comm, prio: None, parent: None, life: Life::Alive });
+        let id = self.tasks.push(TaskInfo { pid, tgid: None, comm, prio: None, parent: None });
         self.by_pid.insert(pid, id);
         id
     }
@@ -109,78 +96,29 @@ impl TaskTable {
         self.tasks.iter()
     }
 
-    /// How often a pid came back as another task.
-    pub(crate) const fn reused_pids(&self) -> u64 {
-        self.reused_pids
-    }
-
-    /// The task that a recording calls `pid` at this point; `None` for the idle task.
-    ///
-    /// Naming a dead task's pid means that the birth of its successor was not recorded.
-    pub(crate) fn mention(&mut self, thread: Thread<'_>) -> Option<TaskId> {
-        if thread.pid == 0 {
-            return None;
-        }
-        let id = match self.by_pid(thread.pid) {
-            Some(id) if self.tasks[id].life == Life::Dead => self.replace(thread.pid),
-            Some(id) => id,
-            None => self.add(thread.pid, ""),
-        };
-        let task = &mut self.tasks[id];
-        task.life = Life::Alive;
-        if let Some(prio) = thread.prio {
-            task.prio = Some(prio);
-        }
-        if task.comm.as_bytes() != thread.comm {
-            task.comm = String::from_utf8_lossy(thread.comm).into_owned();
-        }
-        Some(id)
-    }
-
-    /// A fork made `child`. A task that had this pid before is over, even if its end was not recorded.
-    pub(crate) fn born(&mut self, child: Thread<'_>, parent: Option<TaskId>) -> Option<TaskId> {
-        match self.by_pid(child.pid) {
-            Some(id) if self.tasks[id].life != Life::Born => {
-                self.replace(child.pid);
+    /// Notes what a recording says of `task`.
+    pub(crate) fn apply(&mut self, task: TaskId, change: Change) {
+        let info = &mut self.tasks[task];
+        match change {
+            Change::Comm(comm) => info.comm = comm,
+            Change::Prio(prio) => info.prio = Some(prio),
+            Change::Tgid(tgid) => info.tgid = Some(tgid),
+            Change::Pid(pid) => {
+                self.by_pid.remove(&info.pid);
+                info.pid = pid;
+                self.by_pid.insert(pid, task);
             }
-            _ => {}
-        }
-        let id = self.mention(child)?;
-        let prio = parent.and_then(|p| self.tasks[p].prio);
-        let task = &mut self.tasks[id];
-        task.life = Life::Born;
-        task.parent = parent;
-        task.prio = task.prio.or(prio);
-        Some(id)
-    }
-
-    /// `task` was switched out for the last time.
-    pub(crate) fn died(&mut self, task: TaskId) {
-        self.tasks[task].life = Life::Dead;
-    }
-
-    /// The thread `old_pid` ran `exec` and took over its process's pid.
-    pub(crate) fn took_over(&mut self, old_pid: u32, pid: u32) {
-        if old_pid == pid || pid == 0 {
-            return;
-        }
-        if let Some(id) = self.by_pid.remove(&old_pid) {
-            self.tasks[id].pid = pid;
-            self.by_pid.insert(pid, id);
         }
     }
+}
 
-    /// The recording says that the thread `pid` belongs to the process `tgid`.
-    pub(crate) fn set_tgid(&mut self, pid: u32, tgid: u32) {
-        if let Some(id) = self.by_pid(pid) {
-            self.tasks[id].tgid = Some(tgid);
-        }
-    }
-
-    fn replace(&mut self, pid: u32) -> TaskId {
-        self.reused_pids += 1;
-        self.add(pid, "")
-    }
+/// Something new that a recording says of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Comm(String),
+    Prio(i16),
+    Tgid(u32),
+    Pid(u32),
 }
 
 impl<'a> FromIterator<(u32, &'a str)> for TaskTable {
@@ -193,56 +131,18 @@ impl<'a> FromIterator<(u32, &'a str)> for TaskTable {
     }
 }
 
-/// A task as an event of a recording names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Thread<'a> {
-    pub(crate) pid: u32,
-    pub(crate) comm: &'a [u8],
-    pub(crate) prio: Option<i16>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn thread(pid: u32, comm: &str) -> Thread<'_> {
-        Thread { pid, comm: comm.as_bytes(), prio: None }
-    }
-
     #[test]
-    fn the_idle_task_is_nobody() {
-        assert_eq!(TaskTable::new().mention(thread(0, "swapper/3")), None);
-    }
-
-    #[test]
-    fn a_task_keeps_its_id_through_a_change_of_name() {
-        let mut table = TaskTable::new();
-        let a = table.mention(thread(7, "bash")).unwrap();
-        assert_eq!(table.mention(thread(7, "hog")), Some(a));
-        assert_eq!(table.comm(a), "hog");
-    }
-
-    #[test]
-    fn a_pid_that_is_born_again_is_another_task() {
-        let mut table = TaskTable::new();
-        let a = table.mention(thread(7, "a")).unwrap();
-        let b = table.born(thread(7, "b"), Some(a)).unwrap();
-        assert_ne!(a, b);
-        assert_eq!(table.mention(thread(7, "b")), Some(b), "its first wake-up is not another birth");
-        table.died(b);
-        assert_ne!(table.mention(thread(7, "c")), Some(b), "a dead task does not come back");
-        assert_eq!(table.reused_pids(), 2);
-        assert_eq!(table.get(b).unwrap().parent, Some(a));
-    }
-
-    #[test]
-    fn exec_in_a_thread_takes_over_the_pid_of_the_process() {
-        let mut table = TaskTable::new();
-        table.mention(thread(7, "leader"));
-        let t = table.mention(thread(8, "thread")).unwrap();
-        table.took_over(8, 7);
-        assert_eq!(table.by_pid(7), Some(t));
-        assert_eq!(table.by_pid(8), None);
-        assert_eq!(table.pid(t), Some(7));
+    fn tasks_are_numbered_as_they_are_added_and_found_by_their_latest_pid() {
+        let mut table = TaskTable::from_iter([(7, "a"), (8, "b")]);
+        assert_eq!(table.add(7, "x"), TaskId(2));
+        table.apply(TaskId(2), Change::Comm("c".into()));
+        assert_eq!(table.by_pid(7), Some(TaskId(2)));
+        assert_eq!((table.comm(TaskId(0)), table.comm(TaskId(2)), table.comm(TaskId(3))), ("a", "c", "?"));
+        table.apply(TaskId(2), Change::Pid(9));
+        assert_eq!((table.by_pid(7), table.by_pid(9)), (None, Some(TaskId(2))));
     }
 }

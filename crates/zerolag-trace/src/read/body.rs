@@ -15,8 +15,8 @@ use zerolag_core::units::Nanos;
 
 use super::cursor::Cursor;
 use super::header::cpu_id;
+use super::naming::Thread;
 use super::record::{Body, State, Wake};
-use crate::tasks::Thread;
 
 /// Reads the text of the tracepoint `event`; none if it is one of the scheduler's and makes no sense.
 pub(crate) fn body<'a>(event: &[u8], text: &'a [u8]) -> Option<Body<'a>> {
@@ -226,7 +226,7 @@ mod tests {
         check_switch(
             "prev_comm=x prev_pid=7 prev_prio=120 prev_state=R+ ==> next_comm= next_pid=8 y next_pid=0 next_prio=-1 [trailing]",
             "x",
-            PrevState::Runnable,
+            PrevState::Preempted,
             " next_pid=8 y",
         );
         check_switch("a:7 [120] D|K ==> b:1 [1:0 [-1]", "a", PrevState::Uninterruptible, "b:1 [1");

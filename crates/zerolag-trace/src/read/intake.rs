@@ -2,46 +2,57 @@
 //! From records to events: names the tasks, puts the events in order, counts what is missing.
 
 use zerolag_core::event::{EventKind, PrevState, SchedEvent};
+use zerolag_core::ids::TaskId;
 
+use super::naming::Naming;
 use super::record::{Body, Record, Wake};
 use crate::loss::{Continuity, LossReport};
 use crate::sort::Sorter;
-use crate::tasks::TaskTable;
+use crate::tasks::Change;
 
 /// How many events are held to mend their order. Tools merge the CPUs' buffers themselves; what is left is
 /// clock skew of microseconds, a few events on the busiest machine.
 const WINDOW: usize = 4096;
 
+/// What waits in the sorter: an event, or what became known of a task just before one.
+#[derive(Debug)]
+enum Item {
+    Event(SchedEvent),
+    Change(TaskId, Change),
+}
+
 #[derive(Debug)]
 pub(crate) struct Intake {
-    pub(crate) tasks: TaskTable,
     pub(crate) loss: LossReport,
-    sorter: Sorter<SchedEvent>,
+    pub(crate) naming: Naming,
+    sorter: Sorter<Item>,
     continuity: Continuity,
-    finished: bool,
 }
 
 impl Intake {
     pub(crate) fn new() -> Self {
         Self {
-            tasks: TaskTable::new(),
             loss: LossReport::default(),
+            naming: Naming::default(),
             sorter: Sorter::new(WINDOW),
             continuity: Continuity::default(),
-            finished: false,
         }
     }
 
     /// Takes one record in.
     pub(crate) fn take(&mut self, record: Record<'_>) {
-        let Some(kind) = self.kind(record.body) else {
-            self.loss.other_events += u64::from(record.body == Body::Other);
-            return;
-        };
+        let time = record.time;
+        self.loss.other_events += u64::from(record.body == Body::Other);
+        let kind = self.kind(record.body);
         if let Some((pid, tgid)) = record.process {
-            self.tasks.set_tgid(pid, tgid);
+            self.naming.set_tgid(pid, tgid);
         }
-        self.sorter.push(record.time, SchedEvent { time: record.time, cpu: record.cpu, kind });
+        for (task, change) in self.naming.news() {
+            self.sorter.push(time, Item::Change(task, change));
+        }
+        if let Some(kind) = kind {
+            self.sorter.push(time, Item::Event(SchedEvent { time, cpu: record.cpu, kind }));
+        }
     }
 
     /// The input is over.
@@ -51,26 +62,29 @@ impl Intake {
 
     /// The next event in the order of time, if enough has been read to know it.
     pub(crate) fn next_event(&mut self) -> Option<SchedEvent> {
-        let event = self.sorter.pop()?;
-        self.loss.events += 1;
-        self.continuity.follow(&event, &mut self.loss);
-        Some(event)
+        loop {
+            match self.sorter.pop()? {
+                Item::Change(task, change) => self.naming.tasks.apply(task, change),
+                Item::Event(event) => {
+                    self.loss.events += 1;
+                    self.continuity.follow(&event, &mut self.loss);
+                    return Some(event);
+                }
+            }
+        }
     }
 
     /// Completes the loss report after the last event.
     pub(crate) fn close(&mut self) {
-        if !self.finished {
-            self.finished = true;
-            self.continuity.close(&mut self.loss);
-            self.loss.reordered = self.sorter.mended();
-            (self.loss.steps_back, self.loss.largest_step_back) = self.sorter.steps_back();
-            self.loss.reused_pids = self.tasks.reused_pids();
-        }
+        self.continuity.close(&mut self.loss);
+        self.loss.reordered = self.sorter.mended();
+        (self.loss.steps_back, self.loss.largest_step_back) = self.sorter.steps_back();
+        self.loss.reused_pids = self.naming.reused_pids();
     }
 
     /// Nothing for what does not concern a schedule, or concerns only the idle task.
     fn kind(&mut self, body: Body<'_>) -> Option<EventKind> {
-        let tasks = &mut self.tasks;
+        let tasks = &mut self.naming;
         let mut wake = |w: Wake<'_>| Some((tasks.mention(w.task)?, w.target));
         Some(match body {
             Body::Switch { prev, prev_state, next } => {

@@ -16,6 +16,7 @@ mod cursor;
 mod header;
 mod intake;
 mod lines;
+mod naming;
 mod record;
 mod remark;
 mod text;
@@ -80,8 +81,8 @@ pub fn open<'a>(input: impl Read + 'a) -> Result<Trace<'a>, ReadError> {
 
 /// A recording being read: an iterator of its events in the order of time.
 ///
-/// Who the tasks are is known as far as the events have been read, and may run ahead of the events given
-/// out by a few thousand of them. The loss report is complete when the iterator has ended.
+/// What is said of the tasks (their names, for one) is as of the latest event given out. The loss report is
+/// complete when the iterator has ended.
 ///
 /// ```
 /// use zerolag_trace::read::Trace;
@@ -130,7 +131,7 @@ impl<'a> Trace<'a> {
 
     /// Who the tasks are.
     pub const fn tasks(&self) -> &TaskTable {
-        &self.intake.tasks
+        &self.intake.naming.tasks
     }
 
     /// What was odd or missing so far.
@@ -140,7 +141,7 @@ impl<'a> Trace<'a> {
 
     /// Takes the names and the report out, for use after the last event.
     pub fn into_parts(self) -> (TaskTable, LossReport) {
-        (self.intake.tasks, self.intake.loss)
+        (self.intake.naming.tasks, self.intake.loss)
     }
 
     fn read_on(&mut self) -> io::Result<bool> {

@@ -5,7 +5,7 @@ use zerolag_core::event::PrevState;
 use zerolag_core::ids::CpuId;
 use zerolag_core::units::{Instant, Nanos};
 
-use crate::tasks::Thread;
+use super::naming::Thread;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
@@ -70,6 +70,7 @@ impl State {
     /// is an idle sleep and `x` is parked, while in a kernel's own text `x` is dead.
     pub(crate) fn from_letters(letters: &[u8], plugin: bool) -> Option<Self> {
         let (state, last) = match (letters.first()?, plugin) {
+            (b'R', _) if letters.ends_with(b"+") => (PrevState::Preempted, false),
             (b'R', _) => (PrevState::Runnable, false),
             (b'S', _) => (PrevState::Sleeping, false),
             (b'D', _) => (PrevState::Uninterruptible, false),
@@ -77,7 +78,6 @@ impl State {
             (b'T' | b't', _) => (PrevState::Stopped, false),
             (b'X' | b'Z', _) | (b'x', false) => (PrevState::Dead, true),
             (b'0'..=b'9', _) => return Self::from_number(letters),
-            (b'+', _) => (PrevState::Runnable, false),
             (letter, _) if letter.is_ascii_alphabetic() => (PrevState::Other, false),
             _ => return None,
         };
@@ -98,9 +98,12 @@ impl State {
     /// gives the same answer except for parked (then 0x40 was dead).
     pub(crate) const fn from_bits(bits: u64) -> Self {
         let state = match bits & 0xff {
-            // 0x100 and, in older kernels, one of the higher bits says "preempted".
-            0 if bits & 0x200 == 0 => PrevState::Runnable,
-            0 => PrevState::Other,
+            0 => match bits {
+                0 => PrevState::Runnable,
+                0x200 => PrevState::Other,
+                // What says "preempted" moved with the states: 0x100 now, a higher bit before.
+                _ => PrevState::Preempted,
+            },
             b if b & 0x01 != 0 => PrevState::Sleeping,
             b if b & 0x02 != 0 => PrevState::Uninterruptible,
             b if b & 0x0c != 0 => PrevState::Stopped,
@@ -120,7 +123,7 @@ mod tests {
     fn letters_of_all_eras() {
         for (letters, plugin, want) in [
             ("R", false, PrevState::Runnable),
-            ("R+", false, PrevState::Runnable),
+            ("R+", false, PrevState::Preempted),
             ("S", false, PrevState::Sleeping),
             ("S|W", false, PrevState::Sleeping),
             ("D|K", false, PrevState::Uninterruptible),
@@ -134,8 +137,9 @@ mod tests {
             ("x", true, PrevState::Other),
             ("P", false, PrevState::Other),
             ("130", false, PrevState::Uninterruptible),
-            ("0x100", false, PrevState::Runnable),
-            ("4096", false, PrevState::Runnable),
+            ("0x100", false, PrevState::Preempted),
+            ("4096", false, PrevState::Preempted),
+            ("0", false, PrevState::Runnable),
         ] {
             let got = State::from_letters(letters.as_bytes(), plugin).unwrap();
             assert_eq!(got.state, want, "{letters}");

@@ -4,5 +4,6 @@
 mod formats;
 mod measured;
 mod metrics;
+mod perf_sched;
 mod perf_script;
 mod random_schedule;
