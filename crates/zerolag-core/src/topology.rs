@@ -44,6 +44,9 @@ pub const DISTANCE_LOCAL: u8 = 10;
 /// The distance between nodes where nothing else is said (`REMOTE_DISTANCE`).
 pub const DISTANCE_REMOTE: u8 = 20;
 
+/// The greatest number of memory nodes a machine may have.
+pub const NODES_MAX: usize = 1024;
+
 /// Where a CPU is and how strong it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuPlace {

@@ -10,7 +10,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::error::{Level, TopologyError};
-use super::{CpuPlace, DISTANCE_LOCAL, DISTANCE_REMOTE, Topology};
+use super::{CpuPlace, DISTANCE_LOCAL, DISTANCE_REMOTE, NODES_MAX, Topology};
 use crate::cpu_set::{CPUS_MAX, CpuSet};
 use crate::ids::{ClusterId, CoreId, CpuId, Id, IdVec, LlcId, NodeId, PackageId};
 use crate::units::Capacity;
@@ -192,9 +192,9 @@ impl TopologyBuilder {
         if !self.llc.is_multiple_of(self.smt) {
             return Err(TopologyError::PartialLlc { llc: self.llc, smt: self.smt });
         }
-        let (nodes, cores) = (self.node_count(), self.core_count());
-        if !(1..=cores).contains(&nodes) {
-            return Err(TopologyError::NodeCount { nodes, cores });
+        let (nodes, max) = (self.node_count(), self.core_count().min(NODES_MAX));
+        if !(1..=max).contains(&nodes) {
+            return Err(TopologyError::NodeCount { nodes, max });
         }
         Ok(())
     }
@@ -228,23 +228,21 @@ impl TopologyBuilder {
         Ok((0..self.cpus).map(|c| (self.regular_core(c) / per_node).min(self.nodes - 1)).collect())
     }
 
-    /// The number of the CPU's core within its node. Given nodes have no order of their own: there it is the
+    /// The number of each CPU's core within its node. Given nodes have no order of their own: there it is the
     /// number within the machine.
-    fn core_within_node(&self, c: usize, node: usize) -> usize {
-        if self.sets.iter().any(|(level, _)| *level == Level::Node) {
-            return self.regular_core(c);
-        }
-        self.regular_core(c) - node * (self.core_count() / self.nodes)
+    fn cores_within_nodes(&self, node: &[usize]) -> impl Iterator<Item = usize> {
+        let given = self.sets.iter().any(|(level, _)| *level == Level::Node);
+        let per_node = if given { 0 } else { self.core_count() / self.nodes };
+        node.iter().enumerate().map(move |(c, node)| self.regular_core(c) - node * per_node)
+    }
+
+    /// A number for each run of so many cores within a node.
+    fn runs(&self, node: &[usize], cores: usize) -> Vec<usize> {
+        self.cores_within_nodes(node).zip(node).map(|(core, node)| node * CPUS_MAX + core / cores).collect()
     }
 
     fn cluster_numbers(&self, node: &[usize]) -> Result<Vec<usize>, TopologyError> {
-        let regular = if self.cluster > 1 {
-            (0..self.cpus)
-                .map(|c| node[c] * CPUS_MAX + self.core_within_node(c, node[c]) / self.cluster)
-                .collect()
-        } else {
-            self.core_numbers()?
-        };
+        let regular = if self.cluster > 1 { self.runs(node, self.cluster) } else { self.core_numbers()? };
         let Some(given) = self.members(Level::Cluster)? else { return Ok(regular) };
         let beyond = CPUS_MAX * (CPUS_MAX + 1);
         Ok((0..self.cpus).map(|c| given[c].map_or(regular[c], |i| beyond + i)).collect())
@@ -254,8 +252,7 @@ impl TopologyBuilder {
         if let Some(given) = self.members(Level::Llc)? {
             return self.all(Level::Llc, &given);
         }
-        let cores = if self.llc == 0 { self.core_count() } else { self.llc / self.smt };
-        Ok((0..self.cpus).map(|c| node[c] * CPUS_MAX + self.core_within_node(c, node[c]) / cores).collect())
+        Ok(self.runs(node, if self.llc == 0 { self.core_count() } else { self.llc / self.smt }))
     }
 
     /// For each CPU the given set of this level that it is in; nothing at all if none was given.

@@ -85,13 +85,13 @@ pub enum TopologyError {
         /// Threads per core.
         smt: usize,
     },
-    /// A node would have no core.
-    #[error("{nodes} nodes for {cores} cores (accepted: 1 to one for each core)")]
+    /// A node would have no core, or there are none or too many.
+    #[error("{nodes} nodes (accepted: 1 to one for each core, which is {max} here)")]
     NodeCount {
         /// Number of nodes.
         nodes: usize,
-        /// Number of cores.
-        cores: usize,
+        /// The greatest number accepted.
+        max: usize,
     },
     /// A core, node and so on without CPUs.
     #[error("{level} {index} has no cpus")]
