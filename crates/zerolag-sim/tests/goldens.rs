@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Event scripts with what the kernels' own code printed for them (oracle/golden).
+
+use std::fs::{self, File};
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use zerolag_core::kernel::Kernel;
+use zerolag_sim::script::{self, Output};
+
+fn directory(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../oracle/golden").join(name)
+}
+
+/// Runs a script; says where it first prints something else than the kernel, if it does.
+fn difference(kernel: Kernel, path: &Path) -> Option<String> {
+    let mut expected = String::new();
+    let packed = File::open(path.with_extension("expect.gz")).expect("a script has an expected output");
+    GzDecoder::new(packed).read_to_string(&mut expected).expect("expected output is packed text");
+    let mut printed = Vec::new();
+    let input = BufReader::new(File::open(path).unwrap());
+    let end = script::run(kernel, Output::Full, input, &mut printed);
+    let printed = String::from_utf8(printed).unwrap();
+    let line = expected.lines().zip(printed.lines()).position(|(e, p)| e != p);
+    match (line, end) {
+        (Some(n), _) => Some(format!(
+            "line {}\n  kernel:  {}\n  zerolag: {}",
+            n + 1,
+            expected.lines().nth(n).unwrap(),
+            printed.lines().nth(n).unwrap()
+        )),
+        (None, Err(error)) => Some(error.to_string()),
+        (None, Ok(())) if expected.lines().count() != printed.lines().count() => Some("other length".into()),
+        (None, Ok(())) => None,
+    }
+}
+
+/// All scripts of a directory give what the kernel gave, but those in `different` (DIFFERENCES.md says why),
+/// which do not.
+#[track_caller]
+fn check(kernel: Kernel, name: &str, different: &[&str]) {
+    let mut scripts: Vec<_> = fs::read_dir(directory(name))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "script"))
+        .collect();
+    scripts.sort();
+    assert!(!scripts.is_empty(), "no scripts in {name}");
+    let mut surprises = String::new();
+    for path in scripts {
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        match (difference(kernel, &path), different.contains(&stem)) {
+            (Some(how), false) => surprises += &format!("{name}/{stem}: {how}\n"),
+            (None, true) => surprises += &format!("{name}/{stem}: equal now; take it off the list\n"),
+            _ => {}
+        }
+    }
+    assert!(surprises.is_empty(), "\n{surprises}");
+}
+
+#[test]
+fn linux_6_12() {
+    // From 34 on: scheduling domains and balancing.
+    let different = ["34", "35", "36", "37", "38", "39", "40", "41", "42", "43", "44", "45", "46", "47"];
+    check(Kernel::V6_12, "6.12", &different);
+}
