@@ -13,12 +13,14 @@
 //! * [`metrics::Metrics`] sums a schedule up: shares, switches, latencies.
 //! * [`analyses`] writes the tables of `perf sched`.
 //! * [`timeline`] draws it.
+//! * [`check`] finds what cannot be.
 //!
 //! Nothing here reads a clock, draws a random number or keeps a whole recording in memory.
 //!
 //! [`SchedEvent`]: zerolag_core::event::SchedEvent
 
 pub mod analyses;
+pub mod check;
 mod dense;
 pub mod loss;
 pub mod metrics;
