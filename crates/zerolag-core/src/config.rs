@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Everything that distinguishes one scheduler from another, as plain data.
 
+use crate::domain::DomainRules;
 use crate::features::Features;
 use crate::kernel::Kernel;
 use crate::units::Nanos;
@@ -88,4 +89,8 @@ impl Tunables {
 pub struct Variants {
     /// A queue adds its load to its group's at most this often; 0 = always.
     pub tg_load_interval: Nanos,
+    /// A queue stays on the list of those with load until its group has been told that it has none.
+    pub listed_while_reported: bool,
+    /// How scheduling domains are built.
+    pub domains: DomainRules,
 }

@@ -7,6 +7,7 @@
 use core::fmt;
 
 use crate::config::{Config, FairPolicy, TunableScaling, Tunables, Variants};
+use crate::domain::DomainRules;
 use crate::features::Features;
 use crate::units::Nanos;
 
@@ -132,7 +133,11 @@ const LINUX_6_12: Preset = Preset {
     policy: FairPolicy::Eevdf,
     tunables: Tunables { base_slice: Nanos(700_000), migration_cost: Nanos(500_000), nr_migrate: 32 },
     scaling: TunableScaling::Logarithmic,
-    variants: Variants { tg_load_interval: Nanos(1_000_000) },
+    variants: Variants {
+        tg_load_interval: Nanos(1_000_000),
+        listed_while_reported: true,
+        domains: DomainRules::LINUX_6_12,
+    },
 };
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+mod balance;
 pub mod config;
 pub mod cpu_set;
 pub mod domain;
@@ -26,3 +27,4 @@ pub mod scheduler;
 pub mod task;
 pub mod topology;
 pub mod units;
+mod wake;

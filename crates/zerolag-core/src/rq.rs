@@ -12,11 +12,14 @@
 //!
 //! Source: kernel/sched/sched.h (`struct rq`), core.c (`update_rq_clock`), pelt.h.
 
+use crate::cpu_set::CpuSet;
 use crate::fair::leaf::LeafList;
-use crate::ids::{QueueId, TaskId};
+use crate::fair::tasks::TaskList;
+use crate::ids::{CpuId, QueueId, TaskId};
 use crate::pelt::{DIVIDER_MIN, LOAD_AVG_MAX, SchedAvg};
 use crate::realtime::RtQueue;
-use crate::units::{Capacity, Instant, Nanos};
+use crate::task::Waker;
+use crate::units::{Capacity, Instant, Jiffies, Nanos};
 
 /// Utilisation sum from which a CPU counts as always busy: there was no idle time for slowed-down work to
 /// move into.
@@ -53,6 +56,19 @@ pub struct Rq {
     pub nr_switches: u64,
     /// Computing power of the CPU.
     pub capacity: Capacity,
+    /// Threads of its core that are online, itself included.
+    pub(crate) siblings: CpuSet,
+    /// The stopper runs: a task above all others that does what needs the CPU to stand still. `curr` is
+    /// nothing meanwhile.
+    pub(crate) stopping: bool,
+    /// Whom the idle task wakes, from interrupts.
+    pub(crate) idle_waker: Waker,
+    /// Where the search for an allowed CPU begins next (`distribute_cpu_mask_prev`).
+    pub(crate) distribute_from: CpuId,
+    /// Load balancing.
+    pub balance: RqBalance,
+    /// Queued fair tasks, most recently used first.
+    pub(crate) cfs_tasks: TaskList,
     /// Real-time tasks.
     pub(crate) rt: RtQueue,
     /// Time spent running real-time tasks.
@@ -61,8 +77,92 @@ pub struct Rq {
     pub(crate) leaf: LeafList,
 }
 
+/// What load balancing keeps of a CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RqBalance {
+    /// Its power less what higher classes take (`cpu_capacity`), 1 to 1024.
+    pub cpu_capacity: u32,
+    /// When the next domain is due.
+    pub next_balance: Jiffies,
+    /// How long it is idle on average.
+    pub avg_idle: Nanos,
+    /// The longest that newly-idle balancing may take.
+    pub max_idle_balance_cost: Nanos,
+    /// Since when it is idle; 0 = it is not, or has never run dry.
+    pub idle_stamp: Instant,
+    /// Load of the running task if it is too big for this CPU.
+    pub misfit_task_load: u64,
+    /// A task is being pushed off it by the stopper.
+    pub active_balance: bool,
+    /// Where to.
+    pub(crate) push_cpu: CpuId,
+    /// It was idle at its last tick.
+    pub(crate) idle_at_tick: bool,
+    /// What idle balancing it has been asked for (`nohz_flags`).
+    pub nohz_flags: NohzFlags,
+    /// What it is to do of that in the next softirq.
+    pub(crate) nohz_pending: NohzFlags,
+    /// It is in the mask of CPUs with a stopped tick.
+    pub(crate) nohz_tick_stopped: bool,
+    /// It may have load that decays.
+    pub(crate) has_blocked_load: bool,
+    /// When that was last aged.
+    pub(crate) last_blocked_update: Jiffies,
+}
+
+bitflags::bitflags! {
+    /// Reasons to balance on behalf of idle CPUs (`NOHZ_*`).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct NohzFlags: u32 {
+        /// Balance (`NOHZ_BALANCE_KICK`).
+        const BALANCE = 1;
+        /// Age blocked load (`NOHZ_STATS_KICK`).
+        const STATS = 2;
+        /// Age blocked load on entering idle (`NOHZ_NEWILB_KICK`).
+        const NEW_ILB = 4;
+        /// Recompute when balancing is next due (`NOHZ_NEXT_KICK`).
+        const NEXT = 8;
+        /// Those that are sent to another CPU.
+        const KICK = 1 | 2 | 8;
+    }
+}
+
+impl RqBalance {
+    fn new(migration_cost: Nanos) -> Self {
+        Self {
+            cpu_capacity: 1024,
+            next_balance: Jiffies(0),
+            avg_idle: Nanos(2 * migration_cost.0),
+            max_idle_balance_cost: migration_cost,
+            idle_stamp: Instant(0),
+            misfit_task_load: 0,
+            active_balance: false,
+            push_cpu: CpuId(0),
+            idle_at_tick: false,
+            nohz_flags: NohzFlags::empty(),
+            nohz_pending: NohzFlags::empty(),
+            nohz_tick_stopped: false,
+            has_blocked_load: false,
+            last_blocked_update: Jiffies(0),
+        }
+    }
+
+    /// A wake-up ends the CPU's idle time: takes its length into the average, an eighth of the difference at
+    /// a time, up to twice what balancing may cost.
+    pub(crate) fn idle_ends(&mut self, now: Instant) {
+        if self.idle_stamp == Instant(0) {
+            return;
+        }
+        let idle = now.0.wrapping_sub(self.idle_stamp.0);
+        let difference = idle.wrapping_sub(self.avg_idle.0) as i64;
+        let average = self.avg_idle.0.wrapping_add((difference / 8) as u64);
+        self.avg_idle = Nanos(average.min(2 * self.max_idle_balance_cost.0));
+        self.idle_stamp = Instant(0);
+    }
+}
+
 impl Rq {
-    pub(crate) fn new(root: QueueId, capacity: Capacity) -> Self {
+    pub(crate) fn new(root: QueueId, capacity: Capacity, migration_cost: Nanos) -> Self {
         Self {
             clock: Instant(0),
             clock_task: Instant(0),
@@ -78,6 +178,12 @@ impl Rq {
             nr_running: 0,
             nr_switches: 0,
             capacity,
+            siblings: CpuSet::new(),
+            stopping: false,
+            idle_waker: Waker::default(),
+            distribute_from: CpuId(0),
+            balance: RqBalance::new(migration_cost),
+            cfs_tasks: TaskList::default(),
             rt: RtQueue::default(),
             avg_rt: SchedAvg::default(),
             leaf: LeafList::default(),
@@ -93,12 +199,26 @@ impl Rq {
         let delta = now.0.wrapping_sub(self.clock.0);
         self.clock = now;
         self.clock_task.0 += delta;
-        if self.curr.is_none() {
+        if self.is_idle_task() {
             self.sync_idle_clock();
         } else {
             // A CPU of half the power does half the work in the same time: its PELT clock runs at half speed.
             self.clock_pelt.0 += (delta * u64::from(self.capacity.0)) >> 10;
         }
+    }
+
+    /// The idle task runs.
+    #[inline]
+    pub const fn is_idle_task(&self) -> bool {
+        self.curr.is_none() && !self.stopping
+    }
+
+    /// A reschedule begins: the clocks move on, unless a wake-up has just moved them.
+    #[inline]
+    pub(crate) fn begin_switch(&mut self, now: Instant) {
+        self.skip_active = core::mem::take(&mut self.skip_requested);
+        self.update_clock(now);
+        self.skip_active = false;
     }
 
     /// The PELT clock that averages are updated against.
@@ -129,7 +249,7 @@ mod tests {
     use crate::ids::Id;
 
     fn rq(capacity: u32) -> Rq {
-        Rq::new(QueueId::from_index(0), Capacity(capacity))
+        Rq::new(QueueId::from_index(0), Capacity(capacity), Nanos(500_000))
     }
 
     #[test]

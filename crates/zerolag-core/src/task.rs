@@ -2,9 +2,10 @@
 //! Tasks: what the scheduler knows of a thread.
 
 use crate::cpu_set::CpuSet;
-use crate::ids::{CpuId, EntityId, GroupId};
+use crate::fair::tasks::TaskLink;
+use crate::ids::{CpuId, EntityId, GroupId, TaskId};
 use crate::nice::{Nice, Policy};
-use crate::units::Nanos;
+use crate::units::{Jiffies, Nanos};
 
 /// What a task is doing, as far as scheduling is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,18 @@ pub struct Task {
     pub on_rq: OnRq,
     /// Where it may run.
     pub affinity: CpuSet,
+    /// The CPU it should wake up on if nothing speaks against it; usually where it was.
+    pub(crate) wake_cpu: CpuId,
+    /// The CPU it used before its last wake-up, as a second guess for the next.
+    pub recent_used_cpu: CpuId,
+    /// Whom it wakes.
+    pub waker: Waker,
+    /// The greatest capacity among the CPUs it may run on.
+    pub(crate) max_allowed_capacity: u32,
+    /// It is on a wake list, for another CPU than the one it slept on.
+    pub(crate) remote_wakeup: bool,
+    /// Place among its CPU's queued tasks.
+    pub(crate) link: TaskLink,
     /// Round robin: what is left of its turn.
     pub(crate) rr_left: Nanos,
     /// Switches away because it blocked or yielded (`nvcsw`).
@@ -59,6 +72,17 @@ pub struct Task {
     pub involuntary_switches: u64,
     /// How often it changed CPU.
     pub migrations: u64,
+}
+
+/// How a task, or a CPU's idle task, wakes others: many different ones, or always the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waker {
+    /// Whom it woke last.
+    pub last_wakee: Option<TaskId>,
+    /// How often that changed; halved each second.
+    pub wakee_flips: u32,
+    /// When it was last halved.
+    pub(crate) decayed_at: Jiffies,
 }
 
 /// What a new task starts with; the rest is as after `fork()`.

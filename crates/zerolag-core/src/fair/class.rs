@@ -95,7 +95,7 @@ impl Scheduler {
             }
             at = self.entities[se].parent;
         }
-        self.cpus[cpu].nr_running += 1;
+        self.add_running(cpu);
         self.hrtick_update(cpu);
     }
 

@@ -17,7 +17,7 @@
 
 use crate::entity::Entity;
 use crate::features::Feature;
-use crate::ids::{EntityId, QueueId};
+use crate::ids::{EntityId, QueueId, TaskId};
 use crate::pelt::{Sample, add_positive, floor_sum, sub_positive};
 use crate::scheduler::Scheduler;
 use crate::units::Instant;
@@ -375,6 +375,13 @@ impl Scheduler {
         removed.runnable_avg += avg.runnable_avg;
     }
 
+    /// Ages a task that sleeps to the time of the queue it sleeps in (`sync_entity_load_avg()`).
+    pub(crate) fn sync_load(&mut self, task: TaskId) {
+        let se = self.tasks[task].entity;
+        let last = self.queues[self.entities[se].queue].avg.last_update_time;
+        self.age_blocked_entity(se, last);
+    }
+
     /// A sleeper leaves an idle CPU, whose clocks stood still: ages it for the idle time as well
     /// (`migrate_se_pelt_lag()`).
     pub(crate) fn age_for_idle_time(&mut self, se: EntityId) {
@@ -384,7 +391,7 @@ impl Scheduler {
         }
         let queue = &self.queues[entity.queue];
         let rq = &self.cpus[queue.cpu];
-        if rq.curr.is_some() {
+        if !rq.is_idle_task() {
             return;
         }
         let last = queue.avg.last_update_time;

@@ -16,6 +16,7 @@
 //! (`class::pick_entity`), when a wakee may preempt (`preempt`) and at a tick (`class::tick`).
 
 mod account;
+mod blocked;
 mod class;
 mod eevdf;
 pub(crate) mod leaf;
@@ -24,6 +25,7 @@ mod preempt;
 pub mod queue;
 mod queueing;
 mod shares;
+pub(crate) mod tasks;
 pub mod timeline;
 mod util_est;
 

@@ -7,7 +7,7 @@
 use crate::fair::timeline::Timeline;
 use crate::ids::{CpuId, EntityId, GroupId, QueueId};
 use crate::pelt::SchedAvg;
-use crate::units::{Instant, VTime, Weight};
+use crate::units::{Instant, Jiffies, VTime, Weight};
 
 /// Where every queue's virtual time starts: one millisecond before the wrap, to meet it early.
 pub(crate) const VIRTUAL_TIME_START: VTime = VTime((1_u64 << 20).wrapping_neg());
@@ -62,10 +62,10 @@ pub struct CfsRq {
     pub propagate: bool,
     /// Runnable time that goes with it.
     pub prop_runnable_sum: i64,
-    /// Hierarchical load of the queue, and when it was computed.
+    /// Hierarchical load of the queue.
     pub(crate) h_load: u64,
-    /// In jiffies.
-    pub(crate) last_h_load_update: u64,
+    /// When it was computed.
+    pub(crate) h_load_at: Jiffies,
     /// Path along which `h_load` is being computed.
     pub(crate) h_load_next: Option<EntityId>,
 
@@ -130,7 +130,7 @@ impl CfsRq {
             propagate: false,
             prop_runnable_sum: 0,
             h_load: 0,
-            last_h_load_update: 0,
+            h_load_at: Jiffies(0),
             h_load_next: None,
             cpu,
             group,
@@ -143,6 +143,11 @@ impl CfsRq {
     /// True if it is in the CPU's list of queues with load.
     pub const fn on_list(&self) -> bool {
         self.leaf.on_list
+    }
+
+    /// The next queue in that list.
+    pub(crate) const fn leaf_next(&self) -> Option<QueueId> {
+        self.leaf.next
     }
 
     /// Sum over the waiting entities of (vruntime - anchor) times table weight (`avg_vruntime`).

@@ -68,7 +68,12 @@ impl Scheduler {
 
     fn add_to_counts(&mut self, q: QueueId, se: EntityId) {
         let idle = self.is_idle_entity(se);
-        let weight = self.entities[se].weight;
+        let entity = &self.entities[se];
+        let weight = entity.weight;
+        if let Some(task) = entity.task() {
+            let cpu = self.queues[q].cpu;
+            self.cpus[cpu].cfs_tasks.push_front(&mut self.tasks, task);
+        }
         let queue = &mut self.queues[q];
         queue.load.0 += weight.0;
         queue.nr_queued += 1;
@@ -77,7 +82,12 @@ impl Scheduler {
 
     fn sub_from_counts(&mut self, q: QueueId, se: EntityId) {
         let idle = self.is_idle_entity(se);
-        let weight = self.entities[se].weight;
+        let entity = &self.entities[se];
+        let weight = entity.weight;
+        if let Some(task) = entity.task() {
+            let cpu = self.queues[q].cpu;
+            self.cpus[cpu].cfs_tasks.remove(&mut self.tasks, task);
+        }
         let queue = &mut self.queues[q];
         queue.load.0 -= weight.0;
         queue.nr_queued -= 1;

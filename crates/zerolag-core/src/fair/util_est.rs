@@ -9,7 +9,7 @@
 
 use crate::fair::load::UTIL_UNCHANGED;
 use crate::features::Feature;
-use crate::ids::{CpuId, EntityId};
+use crate::ids::{CpuId, EntityId, TaskId};
 use crate::scheduler::Scheduler;
 
 /// Differences below this are noise: 1 % of a CPU.
@@ -18,6 +18,16 @@ const MARGIN: u64 = 1024 / 100;
 const WEIGHT_SHIFT: u32 = 2;
 
 impl Scheduler {
+    /// The task's own estimate.
+    pub(crate) fn own_util_est(&self, task: TaskId) -> u64 {
+        u64::from(self.entities[self.tasks[task].entity].avg.util_est & !UTIL_UNCHANGED)
+    }
+
+    /// What the task uses, or is estimated to use (`task_util_est()`).
+    pub(crate) fn task_util_est(&self, task: TaskId) -> u64 {
+        self.entities[self.tasks[task].entity].avg.util_avg.max(self.own_util_est(task))
+    }
+
     pub(crate) fn util_est_enqueue(&mut self, cpu: CpuId, se: EntityId) {
         if !self.config.features.has(Feature::UtilEst) {
             return;

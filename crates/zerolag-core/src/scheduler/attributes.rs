@@ -17,10 +17,10 @@ use crate::units::{Instant, Nanos};
 
 /// Where a task stood before a change.
 #[derive(Clone, Copy)]
-struct Standing {
+pub(super) struct Standing {
     cpu: CpuId,
-    queued: bool,
-    running: bool,
+    pub(super) queued: bool,
+    pub(super) running: bool,
 }
 
 impl Scheduler {
@@ -130,7 +130,7 @@ impl Scheduler {
         }
     }
 
-    fn take_out(&mut self, task: TaskId) -> Standing {
+    pub(super) fn take_out(&mut self, task: TaskId) -> Standing {
         let t = &self.tasks[task];
         let standing = Standing {
             cpu: t.cpu,
@@ -146,7 +146,7 @@ impl Scheduler {
         standing
     }
 
-    fn put_back(&mut self, task: TaskId, standing: Standing) {
+    pub(super) fn put_back(&mut self, task: TaskId, standing: Standing) {
         if standing.queued {
             self.enqueue(task, Enqueue { restore: true, ..Enqueue::default() });
         }

@@ -7,12 +7,14 @@
 use crate::entity::{Entity, Owner};
 use crate::event::EventKind;
 use crate::fair::Enqueue;
+use crate::fair::tasks::TaskLink;
 use crate::features::Feature;
 use crate::ids::{CpuId, GroupId, TaskId};
 use crate::pelt::SchedAvg;
 use crate::scheduler::Scheduler;
-use crate::task::{OnRq, Task, TaskSpec, TaskState};
+use crate::task::{OnRq, Task, TaskSpec, TaskState, Waker};
 use crate::units::{Instant, Nanos};
+use crate::wake::Cause;
 
 /// Bounds of a slice that a task asks for: 0.1 to 100 ms.
 const SLICE_MIN: Nanos = Nanos(100_000);
@@ -52,12 +54,19 @@ impl Scheduler {
             state: TaskState::New,
             on_rq: OnRq::No,
             affinity: spec.affinity,
+            wake_cpu: spec.cpu,
+            recent_used_cpu: spec.cpu,
+            waker: Waker::default(),
+            max_allowed_capacity: 1024,
+            remote_wakeup: false,
+            link: TaskLink::default(),
             rr_left: crate::realtime::RR_SLICE,
             voluntary_switches: 0,
             involuntary_switches: 0,
             migrations: 0,
         });
         self.set_task_rq(task, spec.cpu, spec.group);
+        self.note_allowed_capacity(task);
         self.trace(spec.cpu, EventKind::Fork { parent, child: task });
         task
     }
@@ -69,9 +78,11 @@ impl Scheduler {
             return false;
         }
         self.tasks[task].state = TaskState::Runnable;
-        let cpu = self.select_cpu_for_new(this_cpu, task);
+        let previous = self.tasks[task].cpu;
+        self.tasks[task].recent_used_cpu = previous;
+        let cpu = self.select_cpu(this_cpu, task, previous, Cause::Fork);
         self.set_task_rq(task, cpu, self.tasks[task].group);
-        self.tasks[task].cpu = cpu;
+        (self.tasks[task].cpu, self.tasks[task].wake_cpu) = (cpu, cpu);
         self.update_clock(cpu);
         self.init_utilisation(task);
         self.enqueue(task, Enqueue { initial: true, ..Enqueue::default() });

@@ -10,6 +10,9 @@
 //! |---|---|
 //! | [`Effect::Resched`] | calls [`Scheduler::schedule`] on that CPU soon: at once, or when it next can be preempted |
 //! | [`Effect::WakeIpi`] | calls [`Scheduler::finish_wakeups`] on that CPU, as an inter-processor interrupt would |
+//! | [`Effect::Stop`] | calls [`Scheduler::stop`] on that CPU, as the stopper thread would run there |
+//! | [`Effect::Softirq`] | calls [`Scheduler::softirq`] on that CPU, as soon as interrupts are done |
+//! | [`Effect::NohzKick`] | calls [`Scheduler::nohz_kick`] on that CPU, as an inter-processor interrupt would |
 //! | [`Effect::Hrtick`] | sets, or clears, a timer that calls [`Scheduler::hrtick`] |
 //! | [`Effect::Trace`] | looks at it, or not: what happened, for observers |
 //!
@@ -25,7 +28,9 @@
 mod attributes;
 mod groups;
 mod lifecycle;
+mod machine;
 mod migrate;
+mod stopper;
 mod switch;
 mod wakeup;
 
@@ -33,14 +38,19 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::config::Config;
+use crate::cpu_set::CpuSet;
+use crate::domain::{DomainStates, Domains, Partitions};
 use crate::entity::Entity;
 use crate::event::{EventKind, SchedEvent};
 use crate::fair::queue::CfsRq;
-use crate::group::{Group, GroupOnCpu};
-use crate::ids::{CpuId, EntityId, GroupId, IdVec, QueueId, TaskId};
+use crate::group::Group;
+use crate::ids::{CpuId, EntityId, GroupId, IdVec, QueueId, RootId, TaskId};
 use crate::rq::Rq;
 use crate::task::Task;
-use crate::units::{Capacity, Instant, Weight};
+use crate::topology::Topology;
+use crate::units::{Instant, Jiffies};
+
+pub use stopper::StopWork;
 
 /// Something the caller has to know or to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +63,23 @@ pub enum Effect {
     },
     /// Tasks wait on this CPU's wake list.
     WakeIpi {
+        /// The CPU.
+        cpu: CpuId,
+    },
+    /// The stopper has something to do on this CPU.
+    Stop {
+        /// The CPU.
+        cpu: CpuId,
+        /// What.
+        work: StopWork,
+    },
+    /// Load has to be balanced on this CPU (`SCHED_SOFTIRQ`).
+    Softirq {
+        /// The CPU.
+        cpu: CpuId,
+    },
+    /// This idle CPU is asked to balance for those whose tick is stopped.
+    NohzKick {
         /// The CPU.
         cpu: CpuId,
     },
@@ -81,41 +108,31 @@ pub struct Scheduler {
     pub(crate) free_entities: Vec<EntityId>,
     /// Tasks that were woken remotely, by target CPU, until it takes them up.
     pub(crate) wake_lists: IdVec<CpuId, Vec<TaskId>>,
+    pub(crate) topology: Topology,
+    pub(crate) domains: Domains,
+    pub(crate) states: DomainStates,
+    /// Root domains in which some CPU has more than one task (`rd->overload`).
+    pub(crate) overloaded: IdVec<RootId, bool>,
+    /// CPUs that are there.
+    pub(crate) online: CpuSet,
+    /// CPUs that take tasks.
+    pub(crate) active: CpuSet,
+    pub(crate) partitions: Partitions,
+    /// Domains have been built; without them every CPU is on its own.
+    pub(crate) has_domains: bool,
+    /// Some core has several threads.
+    pub(crate) smt_present: bool,
+    /// CPUs of some root domain have different capacities.
+    pub(crate) asym_capacity: bool,
+    /// Some CPU is in a cluster that wake-ups look at first.
+    pub(crate) clusters_active: bool,
+    /// The longest time between two balancings of a domain.
+    pub(crate) max_balance_interval: Jiffies,
     effects: VecDeque<Effect>,
     tracing: bool,
 }
 
 impl Scheduler {
-    /// A machine at rest, with one CPU for each of `capacities`. Panics if there are none.
-    pub fn new(config: Config, capacities: impl IntoIterator<Item = Capacity>) -> Self {
-        let mut queues = IdVec::new();
-        let mut cpus: IdVec<CpuId, Rq> = IdVec::new();
-        let mut per_cpu = Vec::new();
-        for capacity in capacities {
-            let cpu = CpuId(cpus.len() as u32);
-            let queue = queues.push(CfsRq::new(cpu, GroupId::ROOT, None));
-            cpus.push(Rq::new(queue, capacity));
-            per_cpu.push(GroupOnCpu { queue, entity: None });
-        }
-        assert!(!cpus.is_empty(), "a machine has at least one CPU");
-        let wake_lists = cpus.iter().map(|_| Vec::new()).collect();
-        let mut groups = IdVec::new();
-        groups.push(Group { parent: None, shares: Weight::NICE_0, load_avg: 0, idle: false, per_cpu });
-        Self {
-            config,
-            now: Instant::ZERO,
-            entities: IdVec::new(),
-            queues,
-            cpus,
-            tasks: IdVec::new(),
-            groups,
-            free_entities: Vec::new(),
-            wake_lists,
-            effects: VecDeque::new(),
-            tracing: false,
-        }
-    }
-
     /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config

@@ -7,6 +7,7 @@
 //! Source: kernel/sched/core.c, `__schedule()`, `__pick_next_task()`, `sched_tick()`, `do_sched_yield()`,
 //! 6.12.
 
+use crate::balance::NewIdle;
 use crate::event::{EventKind, PrevState};
 use crate::fair::{Dequeue, Enqueue};
 use crate::features::Feature;
@@ -26,6 +27,8 @@ pub(crate) enum Class {
     Fair,
     /// FIFO and round robin, by priority.
     RealTime,
+    /// The stopper.
+    Stop,
 }
 
 impl Scheduler {
@@ -108,9 +111,14 @@ impl Scheduler {
             match self.tasks[task].policy {
                 Policy::Fifo(_) => self.charge_rt(cpu, task),
                 Policy::RoundRobin(priority) => self.rr_tick(cpu, task, priority),
-                _ => self.fair_tick(task, false),
+                _ => {
+                    self.fair_tick(task, false);
+                    self.update_misfit(cpu, Some(task));
+                }
             }
         }
+        self.cpus[cpu].balance.idle_at_tick = self.is_idle(cpu);
+        self.balance_trigger(cpu);
         self.cpus[cpu].need_resched
     }
 
@@ -143,6 +151,12 @@ impl Scheduler {
         }
     }
 
+    /// The class of whatever runs on the CPU.
+    pub(crate) fn running_class(&self, cpu: CpuId) -> Class {
+        let rq = &self.cpus[cpu];
+        if rq.stopping { Class::Stop } else { self.class_of(rq.curr) }
+    }
+
     /// The heart of it: dequeues the running task if it sleeps, picks, and switches. Returns true if another
     /// task runs now.
     fn switch(&mut self, cpu: CpuId) -> bool {
@@ -150,9 +164,7 @@ impl Scheduler {
             self.push(Effect::Hrtick { cpu, at: None });
         }
         let rq = &mut self.cpus[cpu];
-        rq.skip_active = core::mem::take(&mut rq.skip_requested);
-        rq.update_clock(self.now);
-        rq.skip_active = false;
+        rq.begin_switch(self.now);
         let prev = rq.curr;
         let prev_state = match prev {
             None if rq.nr_running == 0 => {
@@ -198,17 +210,14 @@ impl Scheduler {
 
     /// Chooses the next task and makes it the running one of its class.
     fn pick_next(&mut self, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
-        let next = match self.cpus[cpu].rt.first() {
-            Some(task) => Some(task),
-            None => self.fair_pick(cpu).or_else(|| self.pull_for_idle(cpu)),
-        };
+        let next = self.choose_next(cpu, prev);
         match (prev, next) {
             (p, n) if p == n => {}
             (Some(p), Some(n))
                 if self.class_of(prev) == Class::Fair && self.class_of(next) == Class::Fair =>
             {
                 self.fair_switch(p, n);
-                self.hrtick_start(cpu, n);
+                self.fair_started(cpu, n);
             }
             _ => {
                 self.put_prev(cpu, prev);
@@ -218,6 +227,48 @@ impl Scheduler {
         next
     }
 
+    /// If there is nobody but fair tasks, the fair class is asked at once, and looks for work elsewhere when
+    /// it has none (`__pick_next_task()`).
+    fn choose_next(&mut self, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+        let only_fair = |s: &Self| s.cpus[cpu].nr_running == s.queues[s.cpus[cpu].root].h_nr_queued;
+        if self.class_of(prev) > Class::Fair || !only_fair(self) {
+            return if prev.is_some() {
+                self.pick_after_higher(cpu)
+            } else {
+                self.cpus[cpu].rt.first().or_else(|| self.fair_pick(cpu))
+            };
+        }
+        loop {
+            if let Some(task) = self.fair_pick(cpu) {
+                return Some(task);
+            }
+            match self.newidle_balance(cpu) {
+                NewIdle::Pulled => {}
+                NewIdle::Nothing => return None,
+                NewIdle::HigherClass => return self.pick_after_higher(cpu),
+            }
+        }
+    }
+
+    /// The general case: the fair class may look for work elsewhere once, before the classes are asked in
+    /// turn.
+    pub(super) fn pick_after_higher(&mut self, cpu: CpuId) -> Option<TaskId> {
+        let root = self.cpus[cpu].root;
+        if self.cpus[cpu].rt.first().is_none() && self.queues[root].nr_queued == 0 {
+            self.newidle_balance(cpu);
+        }
+        self.cpus[cpu].rt.first().or_else(|| self.fair_pick(cpu))
+    }
+
+    /// A fair task has become the running one (`__set_next_task_fair()`).
+    fn fair_started(&mut self, cpu: CpuId, next: TaskId) {
+        if self.tasks[next].on_rq == OnRq::Queued {
+            self.cpus[cpu].cfs_tasks.move_to_front(&mut self.tasks, next);
+        }
+        self.update_misfit(cpu, Some(next));
+        self.hrtick_start(cpu, next);
+    }
+
     /// The end of the new running task's slice.
     fn hrtick_start(&mut self, cpu: CpuId, next: TaskId) {
         if self.config.features.has(Feature::Hrtick) {
@@ -225,6 +276,22 @@ impl Scheduler {
             self.hrtick_update(cpu);
             self.cpus[cpu].curr = old;
         }
+    }
+
+    /// One task more on the CPU's run queue; two of them make its root domain overloaded.
+    pub(crate) fn add_running(&mut self, cpu: CpuId) {
+        let rq = &mut self.cpus[cpu];
+        rq.nr_running += 1;
+        if rq.nr_running == 2
+            && let Some(root) = self.domains.cpu(cpu).root
+        {
+            self.overloaded[root] = true;
+        }
+    }
+
+    /// A real-time task, or the stopper, runs.
+    pub(crate) fn runs_realtime(&self, cpu: CpuId) -> bool {
+        self.class_of(self.cpus[cpu].curr) == Class::RealTime
     }
 
     pub(crate) fn put_prev(&mut self, cpu: CpuId, prev: Option<TaskId>) {
@@ -238,13 +305,14 @@ impl Scheduler {
     pub(crate) fn set_next(&mut self, cpu: CpuId, next: Option<TaskId>) {
         match next {
             None => {
+                self.note_idle_core(cpu);
                 let root = self.cpus[cpu].root;
                 let fair_util_sum = self.queues[root].avg.util_sum;
                 self.cpus[cpu].enter_idle(fair_util_sum);
             }
             Some(task) if self.tasks[task].policy.is_fair() => {
                 self.fair_set_next(task);
-                self.hrtick_start(cpu, task);
+                self.fair_started(cpu, task);
             }
             Some(task) => {
                 let now = self.cpus[cpu].clock_task;
@@ -273,7 +341,7 @@ impl Scheduler {
         match self.tasks[task].policy {
             Policy::Fifo(priority) | Policy::RoundRobin(priority) => {
                 self.cpus[cpu].rt.push_back(priority, task);
-                self.cpus[cpu].nr_running += 1;
+                self.add_running(cpu);
             }
             _ => self.fair_enqueue(task, flags),
         }

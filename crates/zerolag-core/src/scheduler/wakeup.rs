@@ -16,6 +16,7 @@ use crate::ids::{CpuId, TaskId};
 use crate::scheduler::{Effect, Scheduler};
 use crate::task::{OnRq, TaskState};
 use crate::units::Instant;
+use crate::wake::Cause;
 
 impl Scheduler {
     /// Somebody on `this_cpu` wakes `task`; `sync` = and promises to sleep soon. Returns false if it was not
@@ -30,17 +31,18 @@ impl Scheduler {
             self.wake_delayed(this_cpu, task);
             return true;
         }
-        let previous = self.tasks[task].cpu;
-        let cpu = self.select_cpu_for_wakee(this_cpu, task, sync);
-        let migrated = cpu != previous;
+        let previous = self.tasks[task].wake_cpu;
+        let cpu = self.select_cpu(this_cpu, task, previous, Cause::Wake { sync });
+        let migrated = cpu != self.tasks[task].cpu;
         if migrated {
             self.set_task_cpu(task, cpu);
         }
-        if self.config.features.has(Feature::TtwuQueue) && self.wants_wake_list(this_cpu, cpu) {
+        if self.config.features.has(Feature::TtwuQueue) && self.wants_wake_list(this_cpu, cpu, task) {
             // The list is taken up by an interrupt; only the first entry has to send one.
             if self.wake_lists[cpu].is_empty() {
                 self.push(Effect::WakeIpi { cpu });
             }
+            self.tasks[task].remote_wakeup = migrated;
             self.wake_lists[cpu].push(task);
         } else {
             self.update_clock(cpu);
@@ -58,7 +60,7 @@ impl Scheduler {
         }
         self.update_clock(cpu);
         for task in tasks {
-            let migrated = self.entities[self.tasks[task].entity].avg.last_update_time == Instant(0);
+            let migrated = self.tasks[task].remote_wakeup;
             self.activate_wakee(cpu, task, migrated);
         }
     }
@@ -83,26 +85,32 @@ impl Scheduler {
         self.tasks[task].on_rq = OnRq::Queued;
         self.check_preempt(cpu, task, false);
         self.tasks[task].state = TaskState::Runnable;
+        let rq = &mut self.cpus[cpu];
+        rq.balance.idle_ends(rq.clock);
         self.trace(this_cpu, EventKind::Wakeup { task, target: cpu });
     }
 
-    /// An idle CPU is left to do its own enqueue: its run queue stays in its cache. All CPUs count as
-    /// sharing a cache.
-    fn wants_wake_list(&self, this_cpu: CpuId, cpu: CpuId) -> bool {
-        cpu != this_cpu && self.cpus[cpu].nr_running == 0
+    /// The target does its own enqueue if it shares no cache, so that its run queue stays where it is used;
+    /// and if it is idle, since it has to be interrupted anyway (`ttwu_queue_cond()`).
+    fn wants_wake_list(&self, this_cpu: CpuId, cpu: CpuId, task: TaskId) -> bool {
+        if !self.may_run_on(task, cpu) {
+            return false;
+        }
+        !self.share_cache(this_cpu, cpu) || cpu != this_cpu && self.cpus[cpu].nr_running == 0
     }
 
     /// A task became runnable on `cpu`: does it take over? (`wakeup_preempt()`)
     pub(crate) fn check_preempt(&mut self, cpu: CpuId, task: TaskId, fork: bool) {
         let rank = self.class_of(Some(task));
         let curr = self.cpus[cpu].curr;
-        let curr_rank = self.class_of(curr);
+        let curr_rank = self.running_class(cpu);
         match curr {
             Some(curr) if rank == curr_rank => self.check_preempt_in_class(cpu, curr, task, fork),
             _ if rank > curr_rank => self.resched(cpu),
             _ => {}
         }
         // The clock has just been updated: the reschedule that follows at once need not do it again.
+        // (The idle task and the stopper count as queued.)
         let curr_queued = curr.is_none_or(|t| self.tasks[t].on_rq == OnRq::Queued);
         if curr_queued && self.cpus[cpu].need_resched {
             self.cpus[cpu].skip_requested = true;

@@ -113,9 +113,9 @@ impl Interpreter {
             let topology = self.builder.build().map_err(ScriptFault::Machine)?;
             let unsupported = ScriptFault::Unsupported { word: "this kernel", kernel: self.kernel.name() };
             let config = self.kernel.config(topology.cpus().len()).ok_or(unsupported)?;
-            let capacities: Vec<_> = topology.cpus().map(|cpu| topology.capacity(cpu)).collect();
+            let boot = if self.domains { Scheduler::new } else { Scheduler::without_domains };
             self.machine = Some(Machine {
-                scheduler: Scheduler::new(config, capacities),
+                scheduler: boot(config, topology.clone()),
                 topology,
                 domains: self.domains,
                 names: Names::default(),
@@ -228,8 +228,10 @@ impl Machine {
     /// Inter-processor interrupts arrive at the end of the event that caused them.
     fn deliver_interrupts(&mut self) {
         while let Some(effect) = self.scheduler.poll() {
-            if let Effect::WakeIpi { cpu } = effect {
-                self.scheduler.finish_wakeups(self.now, cpu);
+            match effect {
+                Effect::WakeIpi { cpu } => self.scheduler.finish_wakeups(self.now, cpu),
+                Effect::Stop { cpu, work } => self.scheduler.stop(self.now, cpu, work),
+                _ => {}
             }
         }
     }
@@ -298,10 +300,7 @@ impl Machine {
                 if cpus.is_empty() {
                     return INVALID;
                 }
-                self.with_old_task(task, |s, t| {
-                    s.set_affinity(now, t, cpus);
-                    0
-                })
+                self.with_old_task(task, |s, t| if s.set_affinity(now, cpu, t, cpus) { 0 } else { INVALID })
             }
             Event::SetGroup { task, group } => {
                 let Some(group) = self.names.group(group) else { return INVALID };

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The machine that is scheduled: switching it on, and what is derived from its topology.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::config::Config;
+use crate::cpu_set::CpuSet;
+use crate::domain::{DomainStates, Domains, Partitions, TickTime};
+use crate::fair::queue::CfsRq;
+use crate::group::{Group, GroupOnCpu};
+use crate::ids::{CpuId, GroupId, IdVec};
+use crate::rq::Rq;
+use crate::scheduler::Scheduler;
+use crate::topology::Topology;
+use crate::units::{Instant, Jiffies, Weight};
+
+impl Scheduler {
+    /// A machine that has just been switched on: all CPUs of `topology` that are online are idle and have
+    /// never run anything.
+    pub fn new(config: Config, topology: Topology) -> Self {
+        let (domains, states, free) = Domains::boot(&topology, &config.variants.domains, config.hz);
+        let mut scheduler = Self::bare(config, topology, domains, states);
+        for (cpu, &capacity) in free.iter() {
+            scheduler.cpus[cpu].balance.cpu_capacity = capacity;
+        }
+        scheduler.has_domains = true;
+        let online = scheduler.online.len();
+        scheduler.max_balance_interval = TickTime::max_interval(scheduler.config.hz, online);
+        scheduler.note_domains();
+        scheduler
+    }
+
+    /// A machine whose CPUs know nothing of each other: no balancing, and no choice of CPU but by affinity.
+    pub fn without_domains(config: Config, topology: Topology) -> Self {
+        let domains = Domains::none(&topology);
+        Self::bare(config, topology, domains, DomainStates::default())
+    }
+
+    fn bare(config: Config, topology: Topology, domains: Domains, states: DomainStates) -> Self {
+        let mut queues = IdVec::new();
+        let mut cpus: IdVec<CpuId, Rq> = IdVec::new();
+        let mut per_cpu = Vec::new();
+        for cpu in topology.cpus() {
+            let queue = queues.push(CfsRq::new(cpu, GroupId::ROOT, None));
+            let mut rq = Rq::new(queue, topology.capacity(cpu), config.tunables.migration_cost);
+            rq.siblings = topology.core(cpu).and(topology.online());
+            cpus.push(rq);
+            per_cpu.push(GroupOnCpu { queue, entity: None });
+        }
+        let wake_lists = cpus.iter().map(|_| Vec::new()).collect();
+        let mut groups = IdVec::new();
+        groups.push(Group { parent: None, shares: Weight::NICE_0, load_avg: 0, idle: false, per_cpu });
+        let online = topology.online().clone();
+        let hz = config.hz;
+        Self {
+            config,
+            now: Instant::ZERO,
+            entities: IdVec::new(),
+            queues,
+            cpus,
+            tasks: IdVec::new(),
+            groups,
+            free_entities: Vec::new(),
+            wake_lists,
+            domains,
+            states,
+            overloaded: IdVec::new(),
+            active: online.clone(),
+            online,
+            partitions: Partitions::default(),
+            has_domains: false,
+            smt_present: topology.has_smt(topology.online()),
+            asym_capacity: false,
+            clusters_active: false,
+            max_balance_interval: TickTime::boot(hz).max_interval,
+            topology,
+            effects: VecDeque::new(),
+            tracing: false,
+        }
+    }
+
+    /// Domains were built: takes over what decisions look at often.
+    fn note_domains(&mut self) {
+        self.overloaded = self.domains.roots().ids().map(|_| false).collect();
+        self.asym_capacity = self.domains.asym_capacity_active();
+        self.clusters_active = self.config.variants.domains.cluster_flag && self.domains.cluster_active();
+    }
+
+    /// The machine.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The scheduling domains.
+    pub fn domains(&self) -> &Domains {
+        &self.domains
+    }
+
+    /// Where their balancing stands.
+    pub fn domain_states(&self) -> &DomainStates {
+        &self.states
+    }
+
+    /// The CPUs that are online.
+    pub fn online(&self) -> &CpuSet {
+        &self.online
+    }
+
+    /// The time in ticks.
+    #[inline]
+    pub(crate) fn jiffies(&self) -> Jiffies {
+        Jiffies(self.now.0 / self.config.tick().0)
+    }
+
+    /// The tick's time, for domains.
+    pub(crate) fn tick_time(&self) -> TickTime {
+        TickTime { now: self.jiffies(), hz: self.config.hz, max_interval: self.max_balance_interval }
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The stopper: a task on each CPU, above all others, that takes the running one off.
+//!
+//! A running task cannot be moved. So the stopper takes its place, which makes it a waiting one; moves it;
+//! and goes to sleep, upon which the CPU picks somebody else.
+//!
+//! Source: kernel/stop_machine.c; kernel/sched/core.c, `migration_cpu_stop()`; fair.c,
+//! `active_load_balance_cpu_stop()`.
+
+use crate::ids::{CpuId, TaskId};
+use crate::scheduler::Scheduler;
+use crate::task::OnRq;
+use crate::units::Instant;
+
+/// What the stopper is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StopWork {
+    /// Nothing; the CPU is merely disturbed.
+    Nothing,
+    /// Take the task to another CPU if it is not where it may be.
+    Migrate {
+        /// The task.
+        task: TaskId,
+        /// Where to.
+        to: CpuId,
+    },
+}
+
+impl Scheduler {
+    /// The stopper runs on `cpu` and does this.
+    pub fn stop(&mut self, now: Instant, cpu: CpuId, work: StopWork) {
+        self.at(now);
+        self.enter_stopper(cpu);
+        match work {
+            StopWork::Nothing => {}
+            StopWork::Migrate { task, to } => self.migrate_stopped(cpu, task, to),
+        }
+        self.leave_stopper(cpu);
+    }
+
+    /// The stopper wakes up and takes the CPU.
+    fn enter_stopper(&mut self, cpu: CpuId) {
+        self.update_clock(cpu);
+        self.add_running(cpu);
+        self.resched(cpu);
+        let rq = &mut self.cpus[cpu];
+        if rq.curr.is_none_or(|t| self.tasks[t].on_rq == OnRq::Queued) {
+            rq.skip_requested = true;
+        }
+        rq.balance.idle_ends(rq.clock);
+        rq.begin_switch(self.now);
+        let prev = rq.curr;
+        self.put_prev(cpu, prev);
+        let rq = &mut self.cpus[cpu];
+        rq.need_resched = false;
+        rq.nr_switches += 1;
+        rq.curr = None;
+        rq.stopping = true;
+    }
+
+    /// The stopper goes to sleep.
+    fn leave_stopper(&mut self, cpu: CpuId) {
+        let rq = &mut self.cpus[cpu];
+        rq.begin_switch(self.now);
+        rq.nr_running -= 1;
+        let next = self.pick_after_higher(cpu);
+        self.set_next(cpu, next);
+        let rq = &mut self.cpus[cpu];
+        rq.need_resched = false;
+        rq.nr_switches += 1;
+        rq.stopping = false;
+        rq.curr = next;
+    }
+
+    fn migrate_stopped(&mut self, cpu: CpuId, task: TaskId, to: CpuId) {
+        let t = &self.tasks[task];
+        if t.cpu != cpu || t.affinity.contains(cpu) {
+            return;
+        }
+        if t.on_rq != OnRq::Queued {
+            self.tasks[task].wake_cpu = to;
+        } else {
+            self.update_clock(cpu);
+            if self.may_run_on(task, to) {
+                self.move_queued(task, to);
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! An idle CPU near a given one.
+//!
+//! First those that are cheap to look at (the target, the previous CPU, the one used before that), then a
+//! bounded search of the last-level cache: a wholly idle core if there may be one, else any idle CPU, a
+//! cluster's first where there are clusters. On machines with CPUs of several sizes, one that the task fits.
+//!
+//! Source: kernel/sched/fair.c, `select_idle_sibling()` and what it calls, 6.12. `SIS_PROP` of 6.1, off by
+//! default, is not modelled.
+
+use crate::cpu_set::CpuSet;
+use crate::domain::DomainFlags;
+use crate::features::Feature;
+use crate::ids::{CpuId, DomainId, Id, TaskId};
+use crate::scheduler::Scheduler;
+
+/// A task fits a CPU if it uses less than four fifths of it.
+pub(crate) const fn fits_capacity(util: u64, capacity: u64) -> bool {
+    util * 1280 < capacity * 1024
+}
+
+/// What a search for an idle core found.
+struct CoreSearch {
+    /// An idle CPU of a core that is not wholly idle.
+    idle_cpu: Option<CpuId>,
+    /// CPUs still to be looked at.
+    cpus: CpuSet,
+}
+
+impl Scheduler {
+    pub(super) fn select_idle_sibling(&mut self, task: TaskId, previous: CpuId, target: CpuId) -> CpuId {
+        let asymmetric = self.asym_capacity;
+        let mut util = 0;
+        if asymmetric {
+            self.sync_load(task);
+            util = self.task_util_est(task);
+        }
+        let fits = |s: &Self, cpu| !asymmetric || s.util_fits(util, cpu);
+        if self.is_available(target) && fits(self, target) {
+            return target;
+        }
+        let mut near = None;
+        if previous != target
+            && self.share_cache(previous, target)
+            && self.is_available(previous)
+            && fits(self, previous)
+        {
+            if self.share_cluster(previous, target) {
+                return previous;
+            }
+            near = Some(previous);
+        }
+        let recent = core::mem::replace(&mut self.tasks[task].recent_used_cpu, previous);
+        let mut second = None;
+        if recent != previous
+            && recent != target
+            && self.share_cache(recent, target)
+            && self.is_available(recent)
+            && self.tasks[task].affinity.contains(recent)
+            && fits(self, recent)
+        {
+            if self.share_cluster(recent, target) {
+                return recent;
+            }
+            second = Some(recent);
+        }
+        if asymmetric && let Some(domain) = self.domains.cpu(target).asym_cpucapacity {
+            return self.select_idle_capacity(task, domain, target, util).unwrap_or(target);
+        }
+        let Some(llc) = self.domains.cpu(target).llc else { return target };
+        let mut has_idle_core = false;
+        if self.smt_present {
+            has_idle_core = self.has_idle_cores(target);
+            if !has_idle_core
+                && self.share_cache(previous, target)
+                && let Some(cpu) = self.select_idle_smt(task, llc, previous)
+            {
+                return cpu;
+            }
+        }
+        self.select_idle_cpu(task, llc, has_idle_core, target).or(near).or(second).unwrap_or(target)
+    }
+
+    /// They are in the same cluster, or there are no clusters.
+    fn share_cluster(&self, a: CpuId, b: CpuId) -> bool {
+        !self.clusters_active || a == b || self.domains.cpu(a).share_id == self.domains.cpu(b).share_id
+    }
+
+    fn has_idle_cores(&self, cpu: CpuId) -> bool {
+        self.domains.cpu(cpu).shared.is_some_and(|s| self.states.shared[s].has_idle_cores)
+    }
+
+    fn set_idle_cores(&mut self, cpu: CpuId, has: bool) {
+        if let Some(shared) = self.domains.cpu(cpu).shared {
+            self.states.shared[shared].has_idle_cores = has;
+        }
+    }
+
+    /// A CPU went idle: its core may be wholly idle now (`__update_idle_core()`).
+    pub(crate) fn note_idle_core(&mut self, cpu: CpuId) {
+        if !self.smt_present || self.has_idle_cores(cpu) {
+            return;
+        }
+        if self.siblings(cpu).iter().all(|c| c == cpu || self.is_idle(c)) {
+            self.set_idle_cores(cpu, true);
+        }
+    }
+
+    /// An idle CPU of the core that `target` is in.
+    fn select_idle_smt(&self, task: TaskId, llc: DomainId, target: CpuId) -> Option<CpuId> {
+        let span = self.domains.span(llc);
+        let allowed = &self.tasks[task].affinity;
+        self.siblings(target)
+            .iter_and(allowed)
+            .find(|&c| c != target && span.contains(c) && self.is_available(c))
+    }
+
+    /// A search of the last-level cache, as far as its utilisation allows (SIS_UTIL).
+    fn select_idle_cpu(
+        &mut self,
+        task: TaskId,
+        llc: DomainId,
+        has_idle_core: bool,
+        target: CpuId,
+    ) -> Option<CpuId> {
+        let mut left = u32::MAX;
+        if self.config.features.has(Feature::SisUtil)
+            && let Some(shared) = self.domains.cpu(target).shared
+        {
+            left = self.states.shared[shared].nr_idle_scan + 1;
+            if left == 1 {
+                return None;
+            }
+        }
+        let start = CpuId::from_index(target.index() + 1);
+        let mut search =
+            CoreSearch { idle_cpu: None, cpus: self.domains.span(llc).and(&self.tasks[task].affinity) };
+        if self.clusters_active {
+            let local = self.domains.local_group(llc);
+            if self.domains.group(local).flags.contains(DomainFlags::CLUSTER) {
+                let cluster = self.domains.group_span(local);
+                for cpu in cluster.iter_wrap(start) {
+                    if !search.cpus.contains(cpu) {
+                        continue;
+                    }
+                    if has_idle_core {
+                        if let Some(core) = self.whole_core_idle(cpu, &mut search) {
+                            return Some(core);
+                        }
+                    } else {
+                        left -= 1;
+                        if left == 0 {
+                            return None;
+                        }
+                        if self.is_available(cpu) {
+                            return Some(cpu);
+                        }
+                    }
+                }
+                search.cpus.remove_all(cluster);
+            }
+        }
+        if has_idle_core {
+            // Cores that have been looked at leave the set, so it is searched anew from where we are.
+            let mut from = Some(start);
+            let mut wrapped = false;
+            while let Some(cpu) = next_wrapped(&search.cpus, start, &mut from, &mut wrapped) {
+                if let Some(core) = self.whole_core_idle(cpu, &mut search) {
+                    return Some(core);
+                }
+            }
+            self.set_idle_cores(target, false);
+            return search.idle_cpu;
+        }
+        for cpu in search.cpus.iter_wrap(start) {
+            left -= 1;
+            if left == 0 {
+                return None;
+            }
+            if self.is_available(cpu) {
+                return Some(cpu);
+            }
+        }
+        None
+    }
+
+    /// `cpu` if all threads of its core are idle; else the core leaves the search, and the first idle thread
+    /// of it that may be used is remembered (`select_idle_core()`).
+    fn whole_core_idle(&self, cpu: CpuId, search: &mut CoreSearch) -> Option<CpuId> {
+        let core = self.siblings(cpu);
+        let mut idle = true;
+        for thread in core.iter() {
+            if !self.is_idle(thread) {
+                idle = false;
+                if search.idle_cpu.is_some() {
+                    break;
+                }
+                if self.is_sched_idle(thread) && search.cpus.contains(thread) {
+                    search.idle_cpu = Some(thread);
+                    break;
+                }
+                continue;
+            }
+            if search.idle_cpu.is_none() && search.cpus.contains(thread) {
+                search.idle_cpu = Some(thread);
+            }
+        }
+        if idle {
+            return Some(cpu);
+        }
+        search.cpus.remove_all(core);
+        None
+    }
+
+    /// An idle CPU that the task fits, else the biggest idle one.
+    fn select_idle_capacity(
+        &self,
+        task: TaskId,
+        domain: DomainId,
+        target: CpuId,
+        util: u64,
+    ) -> Option<CpuId> {
+        let mut best: Option<(u32, CpuId)> = None;
+        for cpu in self.domains.span(domain).iter_and_wrap(&self.tasks[task].affinity, target) {
+            if !self.is_available(cpu) {
+                continue;
+            }
+            if self.util_fits(util, cpu) {
+                return Some(cpu);
+            }
+            let capacity = self.cpus[cpu].balance.cpu_capacity;
+            if best.is_none_or(|(most, _)| capacity > most) {
+                best = Some((capacity, cpu));
+            }
+        }
+        best.map(|(_, cpu)| cpu)
+    }
+
+    /// Utilisation fits what the CPU has left for fair tasks.
+    pub(crate) fn util_fits(&self, util: u64, cpu: CpuId) -> bool {
+        fits_capacity(util, u64::from(self.cpus[cpu].balance.cpu_capacity))
+    }
+
+    /// The threads of a CPU's core that are online.
+    pub(crate) fn siblings(&self, cpu: CpuId) -> &CpuSet {
+        &self.cpus[cpu].siblings
+    }
+}
+
+/// The next member at or after `from`, once round from `start`; the set may lose members in between.
+fn next_wrapped(cpus: &CpuSet, start: CpuId, from: &mut Option<CpuId>, wrapped: &mut bool) -> Option<CpuId> {
+    loop {
+        let next = from.and_then(|f| cpus.iter_from(f).next()).filter(|&c| !*wrapped || c < start);
+        match next {
+            Some(cpu) => {
+                *from = Some(CpuId::from_index(cpu.index() + 1));
+                return Some(cpu);
+            }
+            None if *wrapped => return None,
+            None => {
+                *wrapped = true;
+                *from = Some(CpuId(0));
+            }
+        }
+    }
+}
