@@ -48,7 +48,7 @@ use core::ops::Index;
 
 pub use flags::DomainFlags;
 pub use partition::{DomainInput, PartitionError, Partitions};
-pub use rules::DomainRules;
+pub use rules::{DomainRules, LoadIndexes};
 pub use show::ShowDomains;
 pub use state::{DomainState, DomainStates, GroupCapacity, SharedState, TickTime};
 
@@ -106,6 +106,8 @@ pub struct Domain {
     pub cache_nice_tries: u32,
     /// So many running tasks may stay on a node although another is idle.
     pub imb_numa_nr: u32,
+    /// How load is averaged, before 5.3.
+    pub load_indexes: LoadIndexes,
     /// What the CPUs of the last-level cache share, if this is its domain.
     pub shared: Option<SharedId>,
     ring: Ring,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::levels::{self, LevelMap, Spans};
 use super::partition::DomainInput;
-use super::{Domain, DomainFlags, DomainLevel, DomainState, DomainStates, Domains, Ring};
+use super::{Domain, DomainFlags, DomainLevel, DomainState, DomainStates, Domains, LoadIndexes, Ring};
 use crate::cpu_set::CpuSet;
 use crate::ids::{CpuId, DomainId, IdVec, SpanId};
 use crate::topology::Topology;
@@ -42,7 +42,9 @@ impl<'a> Build<'a> {
         };
         build.stack_levels();
         build.build_groups();
-        build.allow_numa_imbalance();
+        if input.rules.numa_imbalance {
+            build.allow_numa_imbalance();
+        }
         build.out.spans = core::mem::take(&mut build.spans.sets);
         build.add_up_capacities(free, cpu_capacity);
         build.attach();
@@ -53,7 +55,7 @@ impl<'a> Build<'a> {
     fn stack_levels(&mut self) {
         let levels = levels::levels(self.input, self.partition, &mut self.spans);
         let everyone = self.spans.intern(self.partition.clone());
-        let mut asymmetry = Asymmetry::new(self.input.topology, self.partition);
+        let mut asymmetry = Asymmetry::new(self.input, self.partition);
         for cpu in self.partition.iter() {
             for level in &levels {
                 let domain = self.new_domain(cpu, level, &mut asymmetry);
@@ -90,10 +92,13 @@ impl<'a> Build<'a> {
             | DomainFlags::PREFER_SIBLING
             | level.flags
             | asymmetry.of(view.span, &self.spans);
-        let (imbalance_pct, cache_nice_tries) = match level.level {
-            DomainLevel::Smt => (110, 0),
-            DomainLevel::Cluster | DomainLevel::Cache => (117, 1),
-            DomainLevel::Package | DomainLevel::Node => (rules.imbalance_pct, 1),
+        let (imbalance_pct, cache_nice_tries, load_index) = match level.level {
+            DomainLevel::Smt => (110, 0, (0, 0)),
+            DomainLevel::Cluster | DomainLevel::Cache => {
+                flags.set(DomainFlags::PREFER_SIBLING, rules.spread_within_cache);
+                (117, 1, (2, 0))
+            }
+            DomainLevel::Package | DomainLevel::Node => (rules.imbalance_pct, 1, (2, 1)),
             DomainLevel::Numa { distance } => {
                 flags.remove(DomainFlags::PREFER_SIBLING);
                 flags.insert(DomainFlags::SERIALIZE | DomainFlags::OVERLAP);
@@ -102,9 +107,10 @@ impl<'a> Build<'a> {
                         DomainFlags::BALANCE_EXEC | DomainFlags::BALANCE_FORK | DomainFlags::WAKE_AFFINE,
                     );
                 }
-                (rules.imbalance_pct, 2)
+                (rules.imbalance_pct, 2, (3, 2))
             }
         };
+        let (busy, idle) = if rules.load_indexes { load_index } else { (0, 0) };
         Domain {
             cpu,
             level: level.level,
@@ -120,6 +126,7 @@ impl<'a> Build<'a> {
             imbalance_pct,
             cache_nice_tries,
             imb_numa_nr: 0,
+            load_indexes: LoadIndexes { busy, idle, newidle: 0 },
             shared: None,
             ring: Ring::default(),
         }
@@ -186,12 +193,16 @@ struct Asymmetry<'a> {
 }
 
 impl<'a> Asymmetry<'a> {
-    fn new(topology: &'a Topology, partition: &CpuSet) -> Self {
-        Self { topology, kinds: kinds(topology, partition), known: BTreeMap::new() }
+    fn new(input: &DomainInput<'a>, partition: &CpuSet) -> Self {
+        let kinds = if input.rules.asymmetry { kinds(input.topology, partition) } else { 1 };
+        Self { topology: input.topology, kinds, known: BTreeMap::new() }
     }
 
     /// The flags that say so (`asym_cpu_capacity_classify()`).
     fn of(&mut self, span: SpanId, spans: &Spans) -> DomainFlags {
+        if self.kinds == 1 {
+            return DomainFlags::empty();
+        }
         *self.known.entry(span).or_insert_with(|| match kinds(self.topology, &spans.sets[span]) {
             0 | 1 => DomainFlags::empty(),
             some if some < self.kinds => DomainFlags::ASYM_CPUCAPACITY,

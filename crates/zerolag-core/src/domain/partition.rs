@@ -107,7 +107,8 @@ impl Domains {
         };
         let mut domains = Self::without_domains(topology.cpu_count());
         let mut states = DomainStates::default();
-        domains.rebuild(&mut states, &input, |cpu| topology.capacity(cpu).0, &mut cpu_capacity);
+        let capacity = |cpu| rules.cpu_capacity(topology, topology.online(), cpu);
+        domains.rebuild(&mut states, &input, capacity, &mut cpu_capacity);
         (domains, states, cpu_capacity)
     }
 

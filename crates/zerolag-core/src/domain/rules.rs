@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What differs between kernels in how scheduling domains are built.
 
+use crate::cpu_set::CpuSet;
+use crate::ids::CpuId;
+use crate::topology::Topology;
+
 /// How a kernel builds scheduling domains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DomainRules {
@@ -23,6 +27,18 @@ pub struct DomainRules {
     /// Beyond this distance between nodes (`node_reclaim_distance`) tasks are not spread on fork and exec,
     /// nor pulled towards the waker.
     pub reclaim_distance: u8,
+    /// CPUs of different capacities are noticed (5.x); before, no default level says so.
+    pub asymmetry: bool,
+    /// Tasks are spread over the cores of a last-level cache (4.16); before, only over threads and over the
+    /// parts of a package.
+    pub spread_within_cache: bool,
+    /// Some imbalance between nodes is allowed (5.18); before, none.
+    pub numa_imbalance: bool,
+    /// The computing power of a core with several threads, which they share equally (`smt_gain`, before 5.x).
+    /// Later every thread counts as a whole CPU.
+    pub smt_gain: Option<u32>,
+    /// Balancing looks at load averaged over several ticks (`busy_idx` and so on, before 5.3).
+    pub load_indexes: bool,
     /// Domains count how often newly-idle balancing succeeds (stable updates of 6.1 and 6.12).
     pub newidle_statistics: bool,
 }
@@ -47,9 +63,50 @@ impl DomainRules {
         busy_factor: 16,
         imbalance_pct: 117,
         reclaim_distance: 30,
+        asymmetry: true,
+        spread_within_cache: true,
+        numa_imbalance: true,
+        smt_gain: None,
+        load_indexes: false,
         newidle_statistics: true,
     };
 
     /// Linux 6.18 (6.18.2).
     pub const LINUX_6_18: Self = Self { newidle_statistics: false, ..Self::LINUX_6_12 };
+
+    /// Linux 4.17.
+    pub const LINUX_4_17: Self = Self {
+        cluster_level: false,
+        busy_factor: 32,
+        imbalance_pct: 125,
+        asymmetry: false,
+        numa_imbalance: false,
+        smt_gain: Some(1178),
+        load_indexes: true,
+        newidle_statistics: false,
+        ..Self::LINUX_6_1
+    };
+
+    /// Linux 4.6 to 4.11. Groups that overlap and the masks of who balances for them were built differently
+    /// then where nodes have more than two distances; this builds them the later way.
+    pub const LINUX_4_6: Self = Self { spread_within_cache: false, ..Self::LINUX_4_17 };
+
+    /// What a CPU computes when it does nothing else (`arch_scale_cpu_capacity()`).
+    pub fn cpu_capacity(&self, topology: &Topology, online: &CpuSet, cpu: CpuId) -> u32 {
+        match (self.smt_gain, topology.core(cpu).len_and(online)) {
+            (Some(gain), threads @ 2..) => gain / threads as u32,
+            _ => topology.capacity(cpu).0,
+        }
+    }
+}
+
+/// Over how many ticks load is averaged when balancing a domain: 0 is not at all, n is over about 2^n.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadIndexes {
+    /// By a busy CPU.
+    pub busy: u8,
+    /// By an idle CPU.
+    pub idle: u8,
+    /// By a CPU about to become idle.
+    pub newidle: u8,
 }

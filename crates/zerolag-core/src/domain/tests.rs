@@ -223,3 +223,39 @@ fn shortcuts_lead_to_the_cache_and_the_cluster() {
     assert!(domains.asym_capacity_active());
     assert_eq!(domains.roots()[RootId(0)].max_capacity, 1024);
 }
+
+/// The parameters of each level on zen-32 as 4.11 prints them, and on ivb-ep as 4.6 does.
+#[test]
+fn kernels_of_the_4_x_series_have_their_own_parameters() {
+    type Level = (u32, u32, u32, (u8, u8), bool, u32);
+    let levels = |machine: &str, rules: &DomainRules| -> Vec<Level> {
+        let topology = Topology::preset(machine).unwrap();
+        let (domains, states, _) = Domains::boot(&topology, rules, 250);
+        let level = |id: DomainId| {
+            let sd = &domains[id];
+            assert_eq!((sd.busy_factor, sd.imb_numa_nr, sd.load_indexes.newidle), (32, 0, 0));
+            let capacity = states.capacities[domains.group(domains.local_group(id)).capacity].capacity;
+            let load = (sd.load_indexes.busy, sd.load_indexes.idle);
+            let spreads = sd.flags.contains(DomainFlags::PREFER_SIBLING);
+            (sd.weight, sd.imbalance_pct, sd.cache_nice_tries, load, spreads, capacity)
+        };
+        domains.chain(CpuId(0)).map(level).collect()
+    };
+    let zen = levels("zen-32", &DomainRules::LINUX_4_6);
+    assert_eq!(
+        zen,
+        [(2, 110, 0, (0, 0), true, 589), (8, 117, 1, (2, 0), false, 1178), (32, 125, 1, (2, 1), true, 4712)]
+    );
+    let ivb = levels("ivb-ep", &DomainRules::LINUX_4_6);
+    assert_eq!(
+        ivb,
+        [
+            (2, 110, 0, (0, 0), true, 589),
+            (20, 117, 1, (2, 0), true, 1178),
+            (40, 125, 2, (3, 2), false, 11780)
+        ]
+    );
+    assert!(levels("zen-32", &DomainRules::LINUX_4_17)[1].4);
+    let juno = Topology::preset("juno-r2").unwrap();
+    assert!(!Domains::boot(&juno, &DomainRules::LINUX_4_17, 250).0.asym_capacity_active());
+}
