@@ -18,6 +18,7 @@
 
 mod check;
 pub mod json;
+pub mod rtapp;
 
 use std::sync::Arc;
 
