@@ -5,6 +5,7 @@ use crate::domain::DomainRules;
 use crate::features::Features;
 use crate::kernel::Kernel;
 use crate::units::Nanos;
+use crate::variants::{Anchor, Protection, Reweight, UtilEst, Yielding};
 
 /// A complete configuration: change any part of it to ask "what if".
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub enum FairPolicy {
 pub struct Tunables {
     /// EEVDF: the request length of tasks without a slice of their own.
     pub base_slice: Nanos,
+    /// The same before scaling; 6.18 protects a running entity at least that long.
+    pub base_slice_unscaled: Nanos,
     /// A task that ran less than this ago is cache hot.
     pub migration_cost: Nanos,
     /// Most tasks moved by one balancing pass.
@@ -80,7 +83,7 @@ impl Tunables {
     pub fn scaled(&self, scaling: TunableScaling, cpus: usize) -> Self {
         let factor = scaling.factor(cpus);
         let scale = |t: Nanos| Nanos(t.0 * factor);
-        Self { base_slice: scale(self.base_slice), ..self.clone() }
+        Self { base_slice: scale(self.base_slice_unscaled), ..self.clone() }
     }
 }
 
@@ -93,4 +96,14 @@ pub struct Variants {
     pub listed_while_reported: bool,
     /// How scheduling domains are built.
     pub domains: DomainRules,
+    /// What vruntimes are counted from.
+    pub anchor: Anchor,
+    /// How long a running entity may go on undisturbed.
+    pub protection: Protection,
+    /// Where a queued entity stands after its weight changed.
+    pub reweight: Reweight,
+    /// What `sched_yield()` gives up.
+    pub yielding: Yielding,
+    /// Which utilisations the estimate of a task learns from.
+    pub util_est: UtilEst,
 }

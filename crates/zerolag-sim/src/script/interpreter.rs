@@ -35,6 +35,7 @@ pub(super) struct Interpreter {
     /// The script may not change `output`.
     output_fixed: bool,
     every: u64,
+    /// Print where the sums are anchored; off: print 0.
     print_anchor: bool,
     builder: TopologyBuilder,
     /// Sched domains are built; without them every CPU is on its own.
@@ -189,7 +190,12 @@ impl Interpreter {
         write!(out, " nr={}", u32::from(rq.need_resched))?;
         if full || self.events.is_multiple_of(self.every) {
             self.state.clear();
-            dump::state(machine, self.print_anchor, &mut self.state);
+            let view = dump::View {
+                scheduler: &machine.scheduler,
+                names: &machine.names,
+                print_anchor: self.print_anchor,
+            };
+            view.print(&mut self.state);
             if !full {
                 write!(out, " h={:016x}", dump::fnv(self.state.as_bytes()))?;
             }
