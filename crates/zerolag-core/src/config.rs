@@ -5,7 +5,6 @@ use crate::domain::DomainRules;
 use crate::features::Features;
 use crate::kernel::Kernel;
 use crate::units::Nanos;
-use crate::variants::{Anchor, Protection, Reweight, UtilEst, Yielding};
 
 /// A complete configuration: change any part of it to ask "what if".
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +17,8 @@ pub struct Config {
     pub features: Features,
     /// Tunables, after scaling.
     pub tunables: Tunables,
+    /// The same before scaling.
+    pub unscaled: Tunables,
     /// How tunables follow the number of CPUs.
     pub scaling: TunableScaling,
     /// Rules that differ between kernels without being a feature of one.
@@ -27,6 +28,14 @@ pub struct Config {
 }
 
 impl Config {
+    /// Sets the tunables that depend on the number of CPUs anew; a value written to them is lost, as it is in
+    /// the kernel when a CPU goes on- or offline.
+    pub fn rescale(&mut self, cpus: usize) {
+        let Tunables { migration_cost, nr_migrate, .. } = self.tunables;
+        let scaled = self.unscaled.scaled(self.scaling, cpus);
+        self.tunables = Tunables { migration_cost, nr_migrate, ..scaled };
+    }
+
     /// Length of a tick.
     pub const fn tick(&self) -> Nanos {
         Nanos(1_000_000_000 / self.hz as u64)
@@ -46,8 +55,6 @@ pub enum FairPolicy {
 pub struct Tunables {
     /// EEVDF: the request length of tasks without a slice of their own.
     pub base_slice: Nanos,
-    /// The same before scaling; 6.18 protects a running entity at least that long.
-    pub base_slice_unscaled: Nanos,
     /// A task that ran less than this ago is cache hot.
     pub migration_cost: Nanos,
     /// Most tasks moved by one balancing pass.
@@ -83,7 +90,7 @@ impl Tunables {
     pub fn scaled(&self, scaling: TunableScaling, cpus: usize) -> Self {
         let factor = scaling.factor(cpus);
         let scale = |t: Nanos| Nanos(t.0 * factor);
-        Self { base_slice: scale(self.base_slice_unscaled), ..self.clone() }
+        Self { base_slice: scale(self.base_slice), ..self.clone() }
     }
 }
 
@@ -94,16 +101,8 @@ pub struct Variants {
     pub tg_load_interval: Nanos,
     /// A queue stays on the list of those with load until its group has been told that it has none.
     pub listed_while_reported: bool,
+    /// A CPU that goes offline takes back what its queues have reported to their groups.
+    pub reports_withdrawn_offline: bool,
     /// How scheduling domains are built.
     pub domains: DomainRules,
-    /// What vruntimes are counted from.
-    pub anchor: Anchor,
-    /// How long a running entity may go on undisturbed.
-    pub protection: Protection,
-    /// Where a queued entity stands after its weight changed.
-    pub reweight: Reweight,
-    /// What `sched_yield()` gives up.
-    pub yielding: Yielding,
-    /// Which utilisations the estimate of a task learns from.
-    pub util_est: UtilEst,
 }

@@ -8,7 +8,7 @@
 
 extern crate alloc;
 
-mod balance;
+pub mod balance;
 pub mod config;
 pub mod cpu_set;
 pub mod domain;
@@ -21,12 +21,10 @@ pub mod ids;
 pub mod kernel;
 pub mod nice;
 pub mod pelt;
-mod presets;
 mod realtime;
 pub mod rq;
 pub mod scheduler;
 pub mod task;
 pub mod topology;
 pub mod units;
-pub mod variants;
 mod wake;

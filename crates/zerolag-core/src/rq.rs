@@ -61,6 +61,8 @@ pub struct Rq {
     /// The stopper runs: a task above all others that does what needs the CPU to stand still. `curr` is
     /// nothing meanwhile.
     pub(crate) stopping: bool,
+    /// It is going offline: whoever is picked is pushed to another CPU.
+    pub(crate) pushing: bool,
     /// Whom the idle task wakes, from interrupts.
     pub(crate) idle_waker: Waker,
     /// Where the search for an allowed CPU begins next (`distribute_cpu_mask_prev`).
@@ -180,6 +182,7 @@ impl Rq {
             capacity,
             siblings: CpuSet::new(),
             stopping: false,
+            pushing: false,
             idle_waker: Waker::default(),
             distribute_from: CpuId(0),
             balance: RqBalance::new(migration_cost),
@@ -219,6 +222,12 @@ impl Rq {
         self.skip_active = core::mem::take(&mut self.skip_requested);
         self.update_clock(now);
         self.skip_active = false;
+    }
+
+    /// What is left of its power for fair tasks, at least 1 (`scale_rt_capacity()`).
+    pub(crate) fn free_capacity(&self) -> u32 {
+        let used = self.avg_rt.util_avg.min(u64::from(self.capacity.0)) as u32;
+        (self.capacity.0 - used).max(1)
     }
 
     /// The PELT clock that averages are updated against.

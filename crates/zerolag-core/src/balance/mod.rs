@@ -11,9 +11,11 @@
 //! ```
 
 pub(crate) mod classify;
+pub mod nohz;
 
 use crate::ids::{CpuId, TaskId};
 use crate::scheduler::Scheduler;
+use crate::units::Instant;
 
 /// What a CPU that ran dry found elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +33,22 @@ impl Scheduler {
         NewIdle::Nothing
     }
 
-    pub(crate) fn balance_trigger(&mut self, _cpu: CpuId) {}
+    pub(crate) fn balance_trigger(&mut self, cpu: CpuId) {
+        if self.domains.cpu(cpu).base.is_none() || !self.active.contains(cpu) {
+            return;
+        }
+        self.nohz_balancer_kick(cpu);
+    }
+
+    pub(crate) fn balance_domains(&mut self, _cpu: CpuId, _idle: bool) {}
+
+    pub fn softirq(&mut self, now: Instant, cpu: CpuId) {
+        self.at(now);
+        if self.nohz_idle_balance(cpu) {
+            return;
+        }
+        self.update_blocked_averages(cpu);
+    }
 
     /// Notes whether the running task is too big for the CPU (`update_misfit_status()`).
     pub(crate) fn update_misfit(&mut self, cpu: CpuId, task: Option<TaskId>) {

@@ -4,6 +4,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::balance::nohz::Nohz;
 use crate::config::Config;
 use crate::cpu_set::CpuSet;
 use crate::domain::{DomainStates, Domains, Partitions, TickTime};
@@ -73,6 +74,7 @@ impl Scheduler {
             smt_present: topology.has_smt(topology.online()),
             asym_capacity: false,
             clusters_active: false,
+            nohz: Nohz::default(),
             max_balance_interval: TickTime::boot(hz).max_interval,
             topology,
             effects: VecDeque::new(),
@@ -81,7 +83,7 @@ impl Scheduler {
     }
 
     /// Domains were built: takes over what decisions look at often.
-    fn note_domains(&mut self) {
+    pub(super) fn note_domains(&mut self) {
         self.overloaded = self.domains.roots().ids().map(|_| false).collect();
         self.asym_capacity = self.domains.asym_capacity_active();
         self.clusters_active = self.config.variants.domains.cluster_flag && self.domains.cluster_active();
@@ -100,6 +102,11 @@ impl Scheduler {
     /// Where their balancing stands.
     pub fn domain_states(&self) -> &DomainStates {
         &self.states
+    }
+
+    /// Some CPU in this one's root domain has more than one task, or had when last looked at.
+    pub fn is_overloaded(&self, cpu: CpuId) -> bool {
+        self.domains.cpu(cpu).root.is_some_and(|root| self.overloaded[root])
     }
 
     /// The CPUs that are online.

@@ -27,6 +27,7 @@
 
 mod attributes;
 mod groups;
+mod hotplug;
 mod lifecycle;
 mod machine;
 mod migrate;
@@ -37,6 +38,7 @@ mod wakeup;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::balance::nohz::Nohz;
 use crate::config::Config;
 use crate::cpu_set::CpuSet;
 use crate::domain::{DomainStates, Domains, Partitions};
@@ -126,6 +128,8 @@ pub struct Scheduler {
     pub(crate) asym_capacity: bool,
     /// Some CPU is in a cluster that wake-ups look at first.
     pub(crate) clusters_active: bool,
+    /// Idle CPUs without a tick.
+    pub(crate) nohz: Nohz,
     /// The longest time between two balancings of a domain.
     pub(crate) max_balance_interval: Jiffies,
     effects: VecDeque<Effect>,

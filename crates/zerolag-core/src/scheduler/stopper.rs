@@ -25,6 +25,13 @@ pub enum StopWork {
         /// Where to.
         to: CpuId,
     },
+    /// Take the task off a CPU that goes offline.
+    PushAway {
+        /// The task.
+        task: TaskId,
+    },
+    /// The CPU is gone after this.
+    Die,
 }
 
 impl Scheduler {
@@ -35,6 +42,8 @@ impl Scheduler {
         match work {
             StopWork::Nothing => {}
             StopWork::Migrate { task, to } => self.migrate_stopped(cpu, task, to),
+            StopWork::PushAway { task } => self.push_away(cpu, task),
+            StopWork::Die => self.die(cpu),
         }
         self.leave_stopper(cpu);
     }
@@ -71,6 +80,7 @@ impl Scheduler {
         rq.nr_switches += 1;
         rq.stopping = false;
         rq.curr = next;
+        self.push_if_dying(cpu);
     }
 
     fn migrate_stopped(&mut self, cpu: CpuId, task: TaskId, to: CpuId) {

@@ -178,6 +178,7 @@ impl Scheduler {
         let next = self.pick_next(cpu, prev);
         self.cpus[cpu].need_resched = false;
         if next == prev {
+            self.push_if_dying(cpu);
             return false;
         }
         let rq = &mut self.cpus[cpu];
@@ -191,6 +192,7 @@ impl Scheduler {
             }
         }
         self.trace(cpu, EventKind::Switch { prev, prev_state, next });
+        self.push_if_dying(cpu);
         true
     }
 

@@ -69,24 +69,74 @@ pub(super) struct NewTask {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Dump,
-    Group { group: u64, parent: u64, shares: Option<u64> },
-    Shares { group: u64, shares: u64 },
-    GroupIdle { group: u64, idle: bool },
-    Task { task: u64, spec: NewTask },
-    Fork { task: u64 },
-    Wake { task: u64, sync: bool },
+    Group {
+        group: u64,
+        parent: u64,
+        shares: Option<u64>,
+    },
+    Shares {
+        group: u64,
+        shares: u64,
+    },
+    GroupIdle {
+        group: u64,
+        idle: bool,
+    },
+    Task {
+        task: u64,
+        spec: NewTask,
+    },
+    Fork {
+        task: u64,
+    },
+    Wake {
+        task: u64,
+        sync: bool,
+    },
     Sleep,
     Exit,
     Tick,
     TickAll,
-    Resched { force: bool },
+    /// Each CPU runs its stopper for no time.
+    Warm,
+    /// The idle CPU's tick stops, or its idle loop is entered.
+    Nohz {
+        enter: bool,
+    },
+    Offline {
+        cpu: u32,
+    },
+    Online {
+        cpu: u32,
+    },
+    Resched {
+        force: bool,
+    },
     Yield,
-    Nice { task: u64, nice: Option<Nice> },
-    Slice { task: u64, ns: u64 },
-    Policy { task: u64, policy: Policy },
-    Move { task: u64, cpu: u32 },
-    Affine { task: u64, cpus: CpuSet },
-    SetGroup { task: u64, group: u64 },
+    Nice {
+        task: u64,
+        nice: Option<Nice>,
+    },
+    Slice {
+        task: u64,
+        ns: u64,
+    },
+    Policy {
+        task: u64,
+        policy: Policy,
+    },
+    Move {
+        task: u64,
+        cpu: u32,
+    },
+    Affine {
+        task: u64,
+        cpus: CpuSet,
+    },
+    SetGroup {
+        task: u64,
+        group: u64,
+    },
 }
 
 impl Event {
@@ -104,6 +154,10 @@ impl Event {
             Self::Exit => ("exit", None),
             Self::Tick => ("tick", None),
             Self::TickAll => ("tickall", None),
+            Self::Warm => ("warm", None),
+            Self::Nohz { .. } => ("nohz", None),
+            Self::Offline { cpu } => ("offline", Some(u64::from(cpu))),
+            Self::Online { cpu } => ("online", Some(u64::from(cpu))),
             Self::Resched { .. } => ("resched", None),
             Self::Yield => ("yield", None),
             Self::Nice { task, .. } => ("nice", Some(task)),

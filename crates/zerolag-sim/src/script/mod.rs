@@ -17,6 +17,8 @@ mod command;
 mod dump;
 mod error;
 mod interpreter;
+mod machine;
+mod names;
 mod parse;
 
 use std::io::{self, BufRead, Write};

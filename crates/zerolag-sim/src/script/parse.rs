@@ -37,6 +37,10 @@ const WORDS: &[&str] = &[
     "exit",
     "tick",
     "tickall",
+    "warm",
+    "nohz",
+    "offline",
+    "online",
     "resched",
     "yield",
     "nice",
@@ -220,6 +224,10 @@ fn event(verb: &str, w: &mut Words) -> Result<Event, ScriptFault> {
         "exit" => Event::Exit,
         "tick" => Event::Tick,
         "tickall" => Event::TickAll,
+        "warm" => Event::Warm,
+        "nohz" => Event::Nohz { enter: w.number("1 or 2")? == 1 },
+        "offline" => Event::Offline { cpu: w.cpu()? },
+        "online" => Event::Online { cpu: w.cpu()? },
         "resched" => {
             let force = match w.optional() {
                 None => false,

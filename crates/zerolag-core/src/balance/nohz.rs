@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Balancing for idle CPUs whose tick has been stopped.
+//!
+//! A CPU without a tick does not balance, so another one has to do it: a busy CPU that sees a reason *kicks*
+//! one of the idle ones, which then makes a pass over all of them.
+//!
+//! ```text
+//!   idle entry ── tick stops ── in the mask ┐
+//!                                           │  busy tick: a reason? ── kick ── first idle CPU of the mask
+//!   busy tick ──── out of the mask ─────────┘                                      │ softirq
+//!                                                        pass over the mask: age blocked load, balance
+//! ```
+//!
+//! | a busy CPU kicks | when |
+//! |---|---|
+//! | to age blocked load | there may be some, and 32 ms have passed |
+//! | to balance | some idle CPU is due, and: two tasks here, or too little capacity, or a task too big for it, or several busy CPUs in the cache |
+//! | to recompute when balancing is due | a CPU has joined the mask |
+//!
+//! A CPU is taken out of the mask at its next *busy tick*, not when it leaves idle, so the mask and the count
+//! of busy CPUs lag behind by up to a tick.
+//!
+//! Source: kernel/sched/fair.c, `nohz_balancer_kick()`, `_nohz_idle_balance()` and their neighbours; core.c,
+//! `nohz_csd_func()`; same in 6.1 and 6.12.
+
+use crate::cpu_set::CpuSet;
+use crate::ids::{CpuId, Id};
+use crate::rq::NohzFlags;
+use crate::scheduler::{Effect, Scheduler};
+use crate::units::{Instant, Jiffies};
+
+/// Who is idle without a tick, and what is to be done for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Nohz {
+    /// CPUs whose tick is stopped, as of their last busy tick.
+    pub idle_cpus: CpuSet,
+    /// How many they are.
+    nr_cpus: u32,
+    /// Some of them may have load that decays.
+    has_blocked: bool,
+    /// One has joined: when balancing is next due is not up to date.
+    needs_update: bool,
+    /// When one of them is next due for balancing.
+    next_balance: Jiffies,
+    /// When blocked load is next to be aged.
+    next_blocked: Jiffies,
+}
+
+/// Blocked load is aged once in half of its life.
+const BLOCKED_INTERVAL_MS: u64 = 32;
+
+impl Scheduler {
+    /// The idle CPU's tick is being stopped (`nohz_balance_enter_idle()`).
+    pub fn stop_tick(&mut self, now: Instant, cpu: CpuId) {
+        self.at(now);
+        if !self.active.contains(cpu) {
+            return;
+        }
+        let rq = &mut self.cpus[cpu].balance;
+        rq.has_blocked_load = true;
+        if !rq.nohz_tick_stopped {
+            if self.domains.cpu(cpu).base.is_none() {
+                return;
+            }
+            rq.nohz_tick_stopped = true;
+            self.nohz.idle_cpus.insert(cpu);
+            self.nohz.nr_cpus += 1;
+            self.set_cache_idle(cpu, true);
+            self.nohz.needs_update = true;
+        }
+        self.nohz.has_blocked = true;
+    }
+
+    /// The CPU is busy: it has a tick again (`nohz_balance_exit_idle()`).
+    pub(crate) fn leave_nohz(&mut self, cpu: CpuId) {
+        let rq = &mut self.cpus[cpu].balance;
+        if core::mem::take(&mut rq.nohz_tick_stopped) {
+            self.nohz.idle_cpus.remove(cpu);
+            self.nohz.nr_cpus -= 1;
+            self.set_cache_idle(cpu, false);
+        }
+    }
+
+    /// Counts the CPU as idle, or not, in its last-level cache.
+    fn set_cache_idle(&mut self, cpu: CpuId, idle: bool) {
+        let places = self.domains.cpu(cpu);
+        let (Some(llc), Some(shared)) = (places.llc, places.shared) else { return };
+        let domain = &mut self.states.domains[llc];
+        if domain.nohz_idle != idle {
+            domain.nohz_idle = idle;
+            self.states.shared[shared].nr_busy_cpus += if idle { -1 } else { 1 };
+        }
+    }
+
+    /// At a CPU's tick: is there a reason to have idle CPUs balanced? (`nohz_balancer_kick()`)
+    pub(crate) fn nohz_balancer_kick(&mut self, cpu: CpuId) {
+        if self.cpus[cpu].balance.idle_at_tick {
+            return;
+        }
+        self.leave_nohz(cpu);
+        if self.nohz.nr_cpus == 0 {
+            return;
+        }
+        let now = self.jiffies();
+        let mut flags = NohzFlags::empty();
+        if self.nohz.has_blocked && now > self.nohz.next_blocked {
+            flags = NohzFlags::STATS;
+        }
+        if now >= self.nohz.next_balance && self.wants_idle_balance(cpu) {
+            flags = NohzFlags::STATS | NohzFlags::BALANCE;
+        }
+        if self.nohz.needs_update {
+            flags |= NohzFlags::NEXT;
+        }
+        if !flags.is_empty() {
+            self.kick_idle_balancer(cpu, flags);
+        }
+    }
+
+    /// Something on this busy CPU could be done by an idle one.
+    fn wants_idle_balance(&self, cpu: CpuId) -> bool {
+        let rq = &self.cpus[cpu];
+        if rq.nr_running >= 2 {
+            return true;
+        }
+        let places = self.domains.cpu(cpu);
+        if let Some(base) = places.base
+            && self.queues[rq.root].h_nr_queued >= 1
+            && rq.balance.cpu_capacity * self.domains[base].imbalance_pct < rq.capacity.0 * 100
+        {
+            return true;
+        }
+        if places.asym_cpucapacity.is_some() {
+            // Big CPUs may well stay idle while small ones are busy.
+            return rq.balance.misfit_task_load != 0;
+        }
+        places.shared.is_some_and(|s| self.states.shared[s].nr_busy_cpus > 1)
+    }
+
+    /// Sends the first idle CPU of the mask, not this one, to do the work (`kick_ilb()`).
+    fn kick_idle_balancer(&mut self, this_cpu: CpuId, flags: NohzFlags) {
+        if flags.contains(NohzFlags::BALANCE) {
+            self.nohz.next_balance = Jiffies(self.jiffies().0 + 1);
+        }
+        let idle = self.nohz.idle_cpus.iter().find(|&c| c != this_cpu && self.is_idle(c));
+        let Some(cpu) = idle else { return };
+        let rq = &mut self.cpus[cpu].balance;
+        let pending = rq.nohz_flags;
+        rq.nohz_flags |= flags;
+        if !pending.intersects(NohzFlags::KICK) {
+            self.push(Effect::NohzKick { cpu });
+        }
+    }
+
+    /// The interrupt that [`Effect::NohzKick`] stands for: the CPU, if it is still idle, is to make the pass
+    /// in its next softirq (`nohz_csd_func()`).
+    pub fn nohz_kick(&mut self, now: Instant, cpu: CpuId) {
+        self.at(now);
+        let idle = self.is_idle(cpu);
+        let rq = &mut self.cpus[cpu].balance;
+        let flags = rq.nohz_flags & (NohzFlags::KICK | NohzFlags::NEW_ILB);
+        rq.nohz_flags -= flags;
+        rq.idle_at_tick = idle;
+        if idle {
+            rq.nohz_pending = flags;
+            self.push(Effect::Softirq { cpu });
+        }
+    }
+
+    /// In the softirq: makes the pass that the CPU was kicked for. Returns false if it was not, and its own
+    /// balancing is to be done instead.
+    pub(crate) fn nohz_idle_balance(&mut self, cpu: CpuId) -> bool {
+        let rq = &mut self.cpus[cpu].balance;
+        let flags = core::mem::take(&mut rq.nohz_pending);
+        if flags.is_empty() || !rq.idle_at_tick {
+            return false;
+        }
+        self.balance_idle_cpus(cpu, flags);
+        true
+    }
+
+    /// The idle loop is entered: ages blocked load if newly-idle balancing left that to be done here
+    /// (`nohz_run_idle_balance()`).
+    pub fn enter_idle_loop(&mut self, now: Instant, cpu: CpuId) {
+        self.at(now);
+        let rq = &mut self.cpus[cpu];
+        let flags = rq.balance.nohz_flags;
+        rq.balance.nohz_flags -= NohzFlags::NEW_ILB;
+        if flags == NohzFlags::NEW_ILB && !rq.need_resched {
+            self.balance_idle_cpus(cpu, NohzFlags::STATS);
+        }
+    }
+
+    /// Newly-idle balancing found nothing: if blocked load is due, it is aged once the CPU is in its idle
+    /// loop, provided it stays there long enough for that to pay (`nohz_newidle_balance()`).
+    pub(crate) fn nohz_newidle(&mut self, cpu: CpuId) {
+        let now = self.jiffies();
+        let rq = &mut self.cpus[cpu].balance;
+        if rq.avg_idle < self.config.tunables.migration_cost
+            || !self.nohz.has_blocked
+            || now < self.nohz.next_blocked
+        {
+            return;
+        }
+        rq.nohz_flags |= NohzFlags::NEW_ILB;
+    }
+
+    /// The pass over all idle CPUs, this one last (`_nohz_idle_balance()`).
+    fn balance_idle_cpus(&mut self, this_cpu: CpuId, flags: NohzFlags) {
+        let now = self.jiffies();
+        let stats = flags.contains(NohzFlags::STATS);
+        // Cleared first: whoever goes idle from now on sets it again.
+        if stats {
+            self.nohz.has_blocked = false;
+        }
+        if flags.contains(NohzFlags::NEXT) {
+            self.nohz.needs_update = false;
+        }
+        let far = Jiffies(now.0 + 60 * u64::from(self.config.hz));
+        let mut next_balance = far;
+        let mut blocked = false;
+        let mut aborted = false;
+        let start = CpuId::from_index(this_cpu.index() + 1);
+        let mask = self.nohz.idle_cpus.clone();
+        for cpu in mask.iter_wrap(start) {
+            if !self.is_idle(cpu) {
+                continue;
+            }
+            if !self.is_idle(this_cpu) && self.cpus[this_cpu].need_resched {
+                // There is work for this CPU itself: somebody else goes on.
+                blocked |= stats;
+                self.nohz.needs_update |= flags.contains(NohzFlags::NEXT);
+                aborted = true;
+                break;
+            }
+            if stats {
+                blocked |= self.update_nohz_stats(cpu);
+            }
+            if now >= self.cpus[cpu].balance.next_balance {
+                self.update_clock(cpu);
+                if flags.contains(NohzFlags::BALANCE) {
+                    self.balance_domains(cpu, true);
+                }
+            }
+            next_balance = next_balance.min(self.cpus[cpu].balance.next_balance);
+        }
+        if !aborted {
+            if next_balance < far {
+                self.nohz.next_balance = next_balance;
+            }
+            if stats {
+                let interval = Jiffies::from_millis(BLOCKED_INTERVAL_MS, self.config.hz);
+                self.nohz.next_blocked = Jiffies(now.0 + interval.0);
+            }
+        }
+        if blocked {
+            self.nohz.has_blocked = true;
+        }
+    }
+
+    /// Ages an idle CPU's load, at most once a tick. Returns true if some is left.
+    fn update_nohz_stats(&mut self, cpu: CpuId) -> bool {
+        if !self.cpus[cpu].balance.has_blocked_load || !self.nohz.idle_cpus.contains(cpu) {
+            return false;
+        }
+        if self.jiffies() <= self.cpus[cpu].balance.last_blocked_update {
+            return true;
+        }
+        self.update_blocked_averages(cpu);
+        self.cpus[cpu].balance.has_blocked_load
+    }
+}

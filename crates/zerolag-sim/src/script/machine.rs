@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The machine a script runs on: the scheduler, and what delivers its effects.
+//!
+//! Interrupts between CPUs arrive at the end of the event that causes them, in order, each followed by the
+//! softirqs of its CPU; softirqs that a tick raises come first.
+//!
+//! With `auto`, CPUs then act by themselves, in ascending order until nothing changes: whoever should
+//! reschedule does; whoever has come to the idle task enters the idle loop.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use zerolag_core::config::Config;
+use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::group::Shares;
+use zerolag_core::ids::{CpuId, GroupId, Id, IdVec, TaskId};
+use zerolag_core::scheduler::{Effect, Scheduler, StopWork};
+use zerolag_core::task::{TaskSpec, TaskState};
+use zerolag_core::topology::Topology;
+use zerolag_core::units::{Instant, Nanos};
+
+use super::command::{Event, NewTask, Place};
+use super::error::ScriptFault;
+use super::names::Names;
+
+/// What the reference returns when an id is unknown or a verb does not apply.
+const INVALID: i64 = -22;
+/// What it returns when a CPU is idle or a task runs.
+const BUSY: i64 = -16;
+/// Numbers of groups and tasks lie below these.
+const GROUPS_MAX: u64 = 64;
+const TASKS_MAX: u64 = 4096;
+
+/// A machine that runs.
+pub(super) struct Machine {
+    pub(super) scheduler: Scheduler,
+    pub(super) names: Names,
+    /// Sched domains are built.
+    pub(super) domains: bool,
+    /// More is printed of it.
+    pub(super) rich: bool,
+    now: Instant,
+    cpu: CpuId,
+    auto: bool,
+    /// What the idle loops of the CPUs are doing, with `auto`.
+    idle: IdVec<CpuId, IdleLoop>,
+    interrupts: VecDeque<Effect>,
+    softirqs: BTreeSet<CpuId>,
+}
+
+/// A CPU's idle loop.
+#[derive(Clone, Copy)]
+struct IdleLoop {
+    /// It is in it.
+    entered: bool,
+    /// The tick is stopped.
+    tick_off: bool,
+}
+
+impl Machine {
+    pub(super) fn new(config: Config, topology: Topology, domains: bool, rich: bool) -> Self {
+        let idle = topology.cpus().map(|_| IdleLoop { entered: true, tick_off: false }).collect();
+        let boot = if domains { Scheduler::new } else { Scheduler::without_domains };
+        Self {
+            scheduler: boot(config, topology),
+            names: Names::default(),
+            domains,
+            rich,
+            now: Instant::ZERO,
+            cpu: CpuId(0),
+            auto: false,
+            idle,
+            interrupts: VecDeque::new(),
+            softirqs: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The CPU that events happen on.
+    pub(super) fn cpu(&self) -> CpuId {
+        self.cpu
+    }
+
+    pub(super) fn tick_is_off(&self, cpu: CpuId) -> bool {
+        self.idle[cpu].tick_off
+    }
+
+    fn all_cpus(&self) -> CpuSet {
+        CpuSet::first_n(self.idle.len())
+    }
+
+    /// Sorts the effects of what has just happened.
+    fn collect(&mut self) {
+        while let Some(effect) = self.scheduler.poll() {
+            match effect {
+                Effect::Softirq { cpu } => {
+                    self.softirqs.insert(cpu);
+                }
+                Effect::WakeIpi { .. } | Effect::NohzKick { .. } | Effect::Stop { .. } => {
+                    self.interrupts.push_back(effect);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn run_softirqs(&mut self, cpu: CpuId) {
+        self.collect();
+        while self.softirqs.remove(&cpu) {
+            self.scheduler.softirq(self.now, cpu);
+            self.collect();
+        }
+    }
+
+    fn deliver_interrupts(&mut self) {
+        self.collect();
+        while let Some(interrupt) = self.interrupts.pop_front() {
+            let cpu = match interrupt {
+                Effect::WakeIpi { cpu } => {
+                    self.scheduler.finish_wakeups(self.now, cpu);
+                    cpu
+                }
+                Effect::NohzKick { cpu } => {
+                    self.scheduler.nohz_kick(self.now, cpu);
+                    cpu
+                }
+                Effect::Stop { cpu, work } => {
+                    self.scheduler.stop(self.now, cpu, work);
+                    cpu
+                }
+                _ => continue,
+            };
+            self.run_softirqs(cpu);
+        }
+    }
+
+    /// A CPU's timer interrupt, and what follows from it.
+    fn tick(&mut self, cpu: CpuId) -> i64 {
+        if self.auto && self.idle[cpu].tick_off {
+            return BUSY;
+        }
+        let was_idle = self.scheduler.cpus()[cpu].is_idle_task();
+        let resched = self.scheduler.tick(self.now, cpu);
+        self.run_softirqs(cpu);
+        self.deliver_interrupts();
+        let resched = i64::from(resched || self.scheduler.cpus()[cpu].need_resched);
+        if self.auto {
+            self.settle();
+            if was_idle && self.scheduler.cpus()[cpu].is_idle_task() {
+                self.scheduler.stop_tick(self.now, cpu);
+                self.idle[cpu].tick_off = true;
+            }
+        }
+        resched
+    }
+
+    /// Lets CPUs act until nothing changes.
+    fn settle(&mut self) {
+        loop {
+            let mut again = false;
+            for cpu in self.scheduler.online().clone().iter() {
+                if self.scheduler.cpus()[cpu].need_resched {
+                    self.idle[cpu].entered = false;
+                    self.scheduler.schedule(self.now, cpu);
+                    self.deliver_interrupts();
+                    again = true;
+                }
+                if !self.scheduler.cpus()[cpu].is_idle_task() {
+                    self.idle[cpu] = IdleLoop { entered: false, tick_off: false };
+                } else if !self.idle[cpu].entered {
+                    self.idle[cpu] = IdleLoop { entered: true, tick_off: false };
+                    self.scheduler.enter_idle_loop(self.now, cpu);
+                    self.run_softirqs(cpu);
+                    self.deliver_interrupts();
+                    again = true;
+                }
+            }
+            if !again {
+                return;
+            }
+        }
+    }
+
+    fn set_online(&mut self, cpu: CpuId, online: bool) -> i64 {
+        let exists = cpu.index() < self.idle.len();
+        if !exists || !self.domains || self.scheduler.online().contains(cpu) == online {
+            return INVALID;
+        }
+        if cpu == self.cpu {
+            return BUSY;
+        }
+        if online {
+            self.scheduler.set_online(self.now, cpu);
+        } else {
+            self.scheduler.begin_offline(self.now, cpu);
+            while self.scheduler.cpus()[cpu].nr_running != 0 || !self.scheduler.cpus()[cpu].is_idle_task() {
+                self.scheduler.reschedule(self.now, cpu);
+                self.deliver_interrupts();
+            }
+            self.scheduler.finish_offline(self.now, cpu);
+        }
+        self.idle[cpu] = IdleLoop { entered: true, tick_off: false };
+        0
+    }
+
+    pub(super) fn place(&mut self, place: Place) -> Result<(), ScriptFault> {
+        match place {
+            Place::Clock { ns } if ns < self.now.0 => return Err(ScriptFault::ClockBack),
+            Place::Clock { ns } => self.now = Instant(ns),
+            Place::Advance { ns } => self.now += Nanos(ns),
+            Place::Cpu(cpu) => {
+                self.cpu = Some(CpuId(cpu)).filter(|&c| self.has_cpu(c)).ok_or(ScriptFault::NoCpu)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_cpu(&self, cpu: CpuId) -> bool {
+        self.scheduler.online().contains(cpu)
+    }
+
+    /// Carries out an event and what it causes. `auto` = CPUs reschedule by themselves.
+    pub(super) fn event(&mut self, event: &Event, auto: bool) -> i64 {
+        self.auto = auto;
+        let result = self.carry_out(event);
+        self.deliver_interrupts();
+        if auto {
+            self.settle();
+        }
+        result
+    }
+
+    fn carry_out(&mut self, event: &Event) -> i64 {
+        let (now, cpu) = (self.now, self.cpu);
+        match *event {
+            Event::Dump => 0,
+            Event::Group { group, parent, shares } => self.add_group(group, parent, shares),
+            Event::Shares { group, shares } => self.with_group(group, |s, g| {
+                s.set_shares(now, g, Shares::clamped(shares)).map_or(INVALID, |()| 0)
+            }),
+            Event::GroupIdle { group, idle } => {
+                self.with_group(group, |s, g| s.set_idle(now, g, idle).map_or(INVALID, |()| 0))
+            }
+            Event::Task { task, ref spec } => self.new_task(task, spec),
+            Event::Fork { task } => {
+                self.with_task(task, |s, t| if s.wake_new(now, cpu, t) { 0 } else { INVALID })
+            }
+            Event::Wake { task, sync } => {
+                self.with_old_task(task, |s, t| i64::from(s.wake(now, cpu, t, sync)))
+            }
+            Event::Sleep => result_of(self.scheduler.block(now, cpu, false)),
+            Event::Exit => match self.scheduler.exit(now, cpu) {
+                Some(task) => {
+                    self.names.forget_task(task);
+                    0
+                }
+                None => BUSY,
+            },
+            Event::Tick => self.tick(cpu),
+            Event::TickAll => {
+                let online: Vec<CpuId> = self.scheduler.online().iter().collect();
+                online.into_iter().filter(|&cpu| self.tick(cpu) != BUSY).count() as i64
+            }
+            Event::Warm => {
+                for cpu in self.scheduler.online().clone().iter() {
+                    self.scheduler.stop(now, cpu, StopWork::Nothing);
+                    self.deliver_interrupts();
+                }
+                0
+            }
+            Event::Nohz { enter } => {
+                if !self.scheduler.cpus()[cpu].is_idle_task() {
+                    return BUSY;
+                }
+                if enter {
+                    self.scheduler.stop_tick(now, cpu);
+                } else {
+                    self.scheduler.enter_idle_loop(now, cpu);
+                }
+                self.run_softirqs(cpu);
+                0
+            }
+            Event::Offline { cpu } => self.set_online(CpuId(cpu), false),
+            Event::Online { cpu } => self.set_online(CpuId(cpu), true),
+            Event::Resched { force } => {
+                if !force && !self.scheduler.cpus()[cpu].need_resched {
+                    return 0;
+                }
+                1 + i64::from(self.scheduler.reschedule(now, cpu))
+            }
+            Event::Yield => result_of(self.scheduler.yield_now(now, cpu)),
+            Event::Nice { task, nice } => self.with_task(task, |s, t| {
+                if let Some(nice) = nice {
+                    s.set_nice(now, t, nice);
+                }
+                0
+            }),
+            Event::Slice { task, ns } => self.with_task(task, |s, t| {
+                let policy = s.tasks()[t].policy;
+                s.set_attributes(now, t, policy, Some(Nanos(ns)).filter(|n| n.0 != 0));
+                0
+            }),
+            Event::Policy { task, policy } => self.with_task(task, |s, t| {
+                s.set_policy(now, t, policy);
+                0
+            }),
+            Event::Move { task, cpu } => self.move_task(task, CpuId(cpu)),
+            Event::Affine { task, ref cpus } => {
+                let cpus = cpus.and(&self.all_cpus());
+                if cpus.is_empty() {
+                    return INVALID;
+                }
+                self.with_old_task(task, |s, t| if s.set_affinity(now, cpu, t, cpus) { 0 } else { INVALID })
+            }
+            Event::SetGroup { task, group } => {
+                let Some(group) = self.names.group(group) else { return INVALID };
+                self.with_old_task(task, |s, t| {
+                    s.set_group(now, t, group);
+                    0
+                })
+            }
+        }
+    }
+
+    fn with_task(&mut self, number: u64, act: impl FnOnce(&mut Scheduler, TaskId) -> i64) -> i64 {
+        match self.names.task(number) {
+            Some(task) => act(&mut self.scheduler, task),
+            None => INVALID,
+        }
+    }
+
+    /// As [`Self::with_task`], for verbs that do not apply to a task before its first wake-up.
+    fn with_old_task(&mut self, number: u64, act: impl FnOnce(&mut Scheduler, TaskId) -> i64) -> i64 {
+        self.with_task(number, |s, t| if s.tasks()[t].state == TaskState::New { INVALID } else { act(s, t) })
+    }
+
+    fn with_group(&mut self, number: u64, act: impl FnOnce(&mut Scheduler, GroupId) -> i64) -> i64 {
+        match self.names.group(number).filter(|&g| g != GroupId::ROOT) {
+            Some(group) => act(&mut self.scheduler, group),
+            None => INVALID,
+        }
+    }
+
+    fn add_group(&mut self, number: u64, parent: u64, shares: Option<u64>) -> i64 {
+        let Some(parent) = self.names.group(parent) else { return INVALID };
+        if number == 0 || number >= GROUPS_MAX || self.names.group(number).is_some() {
+            return INVALID;
+        }
+        let group = self.scheduler.add_group(self.now, parent);
+        self.names.add_group(number, group);
+        match shares {
+            Some(shares) => {
+                self.scheduler.set_shares(self.now, group, Shares::clamped(shares)).map_or(INVALID, |()| 0)
+            }
+            None => 0,
+        }
+    }
+
+    fn new_task(&mut self, number: u64, spec: &NewTask) -> i64 {
+        let cpu = spec.cpu.map_or(self.cpu, CpuId);
+        let all = self.all_cpus();
+        let affinity = if spec.pin || !self.domains {
+            let mut cpus = CpuSet::single(cpu);
+            if let Some(list) = &spec.cpus {
+                cpus = cpus.or(list);
+            }
+            cpus
+        } else {
+            spec.cpus.clone().unwrap_or_else(|| all.clone())
+        };
+        let affinity = affinity.and(&all);
+        let (Some(group), true) = (self.names.group(spec.group), self.has_cpu(cpu)) else { return INVALID };
+        if number >= TASKS_MAX || self.names.task(number).is_some() || !affinity.contains(cpu) {
+            return INVALID;
+        }
+        let spec = TaskSpec {
+            cpu,
+            group,
+            nice: spec.nice,
+            policy: spec.policy,
+            slice: Some(Nanos(spec.slice_ns)).filter(|s| s.0 != 0),
+            affinity,
+        };
+        let task = self.scheduler.fork(self.now, None, spec);
+        self.names.add_task(number, task);
+        0
+    }
+
+    fn move_task(&mut self, number: u64, cpu: CpuId) -> i64 {
+        if !self.has_cpu(cpu) {
+            return INVALID;
+        }
+        let now = self.now;
+        self.with_task(number, |s, t| {
+            let state = &s.tasks()[t];
+            if s.cpus()[state.cpu].curr == Some(t) {
+                BUSY
+            } else if state.state == TaskState::New {
+                INVALID
+            } else {
+                s.move_to_cpu(now, t, cpu).map_or(BUSY, i64::from)
+            }
+        })
+    }
+}
+
+fn result_of(done: bool) -> i64 {
+    if done { 0 } else { BUSY }
+}
