@@ -26,29 +26,37 @@ impl Packing {
     }
 
     /// What is packed; reading more than `limit` bytes of it fails.
-    pub(super) fn unpack(self, bytes: &[u8], limit: u64) -> impl Read + '_ {
+    pub(super) fn unpack(self, bytes: &[u8], limit: u64) -> Bounded<Box<dyn Read + '_>> {
         let unpacked: Box<dyn Read + '_> = match self {
             Self::None => Box::new(bytes),
             Self::Gzip => Box::new(MultiGzDecoder::new(bytes)),
             Self::Bzip2 => Box::new(MultiBzDecoder::new(bytes)),
         };
-        Bounded { unpacked, left: limit }
+        Bounded { unpacked, limit, count: 0 }
     }
 }
 
-/// Fails where [`Read::take`] would pretend that all has been read.
-struct Bounded<R> {
+/// Counts what is read, and fails where [`Read::take`] would pretend that all has been read.
+pub(super) struct Bounded<R> {
     unpacked: R,
-    left: u64,
+    limit: u64,
+    count: u64,
+}
+
+impl<R> Bounded<R> {
+    /// How many bytes have been read.
+    pub(super) const fn count(&self) -> u64 {
+        self.count
+    }
 }
 
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.unpacked.read(buffer)?;
-        self.left = self
-            .left
-            .checked_sub(count as u64)
-            .ok_or_else(|| io::Error::other("unpacks to more than a tree of files of a machine can have"))?;
+        self.count += count as u64;
+        if self.count > self.limit {
+            return Err(io::Error::other("unpacks to more than a tree of files of a machine can have"));
+        }
         Ok(count)
     }
 }

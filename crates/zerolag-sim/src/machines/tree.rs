@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 use zerolag_core::cpu_set::CPUS_MAX;
 use zerolag_core::topology::NODES_MAX;
 
-use super::archive::Packing;
+use super::archive::{Bounded, Packing};
 use super::error::{MachineError, MachineFault};
 
 /// The greatest size of a file in the tree: the biggest hold a mask or a list of 8192 CPUs.
 const ENTRY_BYTES_MAX: u64 = 64 << 10;
+/// What archives are made of.
+const BLOCK_BYTES: u64 = 512;
 /// The greatest size of an unpacked archive. Recorders pad files to pages, so that thousands of CPUs with a
 /// hundred files each make gigabytes of zeros.
 const UNPACKED_BYTES_MAX: u64 = 8 << 30;
@@ -86,10 +88,12 @@ impl SysTree {
         Ok(tree)
     }
 
-    fn read_archive(&mut self, unpacked: impl Read) -> io::Result<()> {
+    fn read_archive<R: Read>(&mut self, unpacked: Bounded<R>) -> io::Result<()> {
         let mut archive = tar::Archive::new(unpacked);
+        let mut end = 0;
         for entry in archive.entries()? {
             let mut entry = entry?;
+            end = entry.raw_file_position().saturating_add(entry.header().entry_size()?);
             let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
             let Some(path) = below_system(&path) else { continue };
             if entry.header().entry_type().is_file() {
@@ -101,6 +105,11 @@ impl SysTree {
             } else {
                 self.add_directories(path);
             }
+        }
+        // An archive ends with blocks of zeros; without, more would have come.
+        let blocks = end.div_ceil(BLOCK_BYTES) + 1;
+        if archive.into_inner().count() / BLOCK_BYTES < blocks {
+            return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(())
     }
