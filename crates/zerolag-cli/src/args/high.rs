@@ -6,14 +6,20 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use zerolag_core::config::Config;
 use zerolag_core::kernel::Kernel;
 
 use crate::failure::Failure;
 
 /// A kernel whose scheduler this version has.
 pub(crate) fn implemented(kernel: Kernel) -> Result<Kernel, Failure> {
-    if Kernel::implemented().any(|k| k == kernel) {
-        return Ok(kernel);
+    config(kernel, 1).map(|_| kernel)
+}
+
+/// The configuration of a kernel on a machine with `cpus` CPUs.
+pub(crate) fn config(kernel: Kernel, cpus: usize) -> Result<Config, Failure> {
+    if let Some(config) = kernel.config(cpus) {
+        return Ok(config);
     }
     let have: Vec<_> = Kernel::implemented().map(Kernel::name).collect();
     Err(Failure::Input(format!(
