@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use zerolag_core::config::Config;
 use zerolag_core::kernel::Kernel;
+use zerolag_core::topology::Topology;
+use zerolag_sim::machines;
 
 use crate::failure::Failure;
 
@@ -26,6 +28,11 @@ pub(crate) fn config(kernel: Kernel, cpus: usize) -> Result<Config, Failure> {
         "this version does not have the scheduler of Linux {kernel}; it has: {}",
         have.join(", ")
     )))
+}
+
+/// The machine of this name, or in this file or directory.
+pub(crate) fn machine(name: &str) -> Result<Topology, Failure> {
+    machines::open(name).map_err(Failure::input)
 }
 
 /// Where input comes from: a file, or standard input (`-`).

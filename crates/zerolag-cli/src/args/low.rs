@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Script(Script),
     /// Show which features a kernel's scheduler has, their defaults, and the first and last known kernel with each.
     Features(Features),
+    /// Show a machine: its cores, caches and nodes, and the scheduling domains built on it.
+    Topology(Topology),
     /// Measure what a decision costs, in the loops of the reference's bench mode.
     #[command(hide = true)]
     Bench(Bench),
@@ -79,6 +81,26 @@ pub(crate) struct Features {
     pub(crate) diff: Option<Vec<Kernel>>,
     /// Print JSON instead of a table (schema zerolag.features/1 or zerolag.features-diff/1).
     #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `zerolag topology`.
+#[derive(Debug, Args)]
+pub(crate) struct Topology {
+    /// The machine: a name, Ncpu for N equal CPUs, or a file or directory (hwloc XML, a copy of
+    /// /sys/devices, TOML). Without one, machines that have a name are listed.
+    pub(crate) machine: Option<String>,
+    /// Print the scheduling domains that a kernel builds on it.
+    #[arg(long, requires = "machine", conflicts_with_all = ["json", "toml"])]
+    pub(crate) domains: bool,
+    /// The kernel that builds them.
+    #[arg(long, value_name = "K", default_value = "6.12", value_parser = kernel())]
+    pub(crate) kernel: Kernel,
+    /// Print the machine as TOML, in the form that is also read.
+    #[arg(long, requires = "machine", conflicts_with = "json")]
+    pub(crate) toml: bool,
+    /// Print JSON (schema zerolag.topology/1).
+    #[arg(long, requires = "machine")]
     pub(crate) json: bool,
 }
 

@@ -5,6 +5,7 @@ mod bench;
 mod features;
 mod script;
 mod setup;
+mod topology;
 
 use std::io::Write;
 
@@ -16,6 +17,7 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
     match cli.command {
         Command::Script(args) => script::run(&args, out),
         Command::Features(args) => features::run(&args, out),
+        Command::Topology(args) => topology::run(&args, out),
         Command::Bench(args) => bench::run(&args, out),
         Command::Completions(args) => setup::completions(&args, out),
         Command::Man(args) => setup::man(&args),
