@@ -2,11 +2,13 @@
 //! The stopper: a task on each CPU, above all others, that takes the running one off.
 //!
 //! A running task cannot be moved. So the stopper takes its place, which makes it a waiting one; moves it;
-//! and goes to sleep, upon which the CPU picks somebody else.
+//! and goes to sleep, upon which the CPU picks somebody else. Observers do not see the stopper: to them the CPU
+//! is idle for a moment.
 //!
 //! Source: kernel/stop_machine.c; kernel/sched/core.c, `migration_cpu_stop()`; fair.c,
 //! `active_load_balance_cpu_stop()`.
 
+use crate::event::{EventKind, PrevState};
 use crate::ids::{CpuId, TaskId};
 use crate::scheduler::Scheduler;
 use crate::task::OnRq;
@@ -61,6 +63,9 @@ impl Scheduler {
         rq.begin_switch(self.now);
         let prev = rq.curr;
         self.put_prev(cpu, prev);
+        if prev.is_some() {
+            self.trace(cpu, EventKind::Switch { prev, prev_state: PrevState::Runnable, next: None });
+        }
         let rq = &mut self.cpus[cpu];
         rq.need_resched = false;
         rq.nr_switches += 1;
@@ -80,6 +85,9 @@ impl Scheduler {
         rq.nr_switches += 1;
         rq.stopping = false;
         rq.curr = next;
+        if next.is_some() {
+            self.trace(cpu, EventKind::Switch { prev: None, prev_state: PrevState::Runnable, next });
+        }
         self.push_if_dying(cpu);
     }
 

@@ -54,15 +54,17 @@ impl Scheduler {
     /// The inter-processor interrupt: takes up the tasks on the CPU's wake list.
     pub fn finish_wakeups(&mut self, now: Instant, cpu: CpuId) {
         self.at(now);
-        let tasks = core::mem::take(&mut self.wake_lists[cpu]);
-        if tasks.is_empty() {
+        if self.wake_lists[cpu].is_empty() {
             return;
         }
         self.update_clock(cpu);
-        for task in tasks {
+        // Nobody is put on the list meanwhile; its memory is kept for those to come.
+        let mut tasks = core::mem::take(&mut self.wake_lists[cpu]);
+        for task in tasks.drain(..) {
             let migrated = self.tasks[task].remote_wakeup;
             self.activate_wakee(cpu, task, migrated);
         }
+        self.wake_lists[cpu] = tasks;
     }
 
     /// A sleeper whose dequeue was delayed is woken in time.
