@@ -5,4 +5,3 @@ mod features;
 mod manners;
 mod script;
 mod support;
-mod topology;

@@ -8,4 +8,3 @@ mod metrics;
 mod perf_sched;
 mod perf_script;
 mod random_schedule;
-mod write;

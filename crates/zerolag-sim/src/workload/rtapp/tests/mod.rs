@@ -2,7 +2,6 @@
 //! What files mean, and in which words they are refused.
 
 mod meaning;
-mod programs;
 mod refusal;
 
 use super::*;

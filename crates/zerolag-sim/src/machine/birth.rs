@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tasks are started, fork, and end.
+
+use std::sync::Arc;
+
+use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::ids::{CpuId, GroupId, TaskId};
+use zerolag_core::nice::{Nice, Policy};
+use zerolag_core::task::TaskSpec;
+use zerolag_core::units::Nanos;
+
+use super::Machine;
+use super::task::{Birth, Doing, Task, TimerState};
+use crate::rng::{Purpose, Stream};
+use crate::workload::{Attributes, TIMER_SLACK_DEFAULT, TemplateId};
+
+impl Machine {
+    /// Starts the `n`-th of the workload's tasks.
+    pub(super) fn start(&mut self, n: u32) {
+        let start = &self.workload.starts[n as usize];
+        let template = start.template;
+        let arguments = start.arguments.as_ref().unwrap_or(&self.workload.templates[template].arguments);
+        let arguments: Arc<[u32]> = arguments.as_slice().into();
+        let attributes = &self.workload.templates[template].attributes;
+        let affinity = attributes.affinity.clone().unwrap_or_else(|| CpuSet::first_n(self.cpus.len()));
+        let cpu = self.first_allowed(&affinity);
+        let spec = TaskSpec {
+            cpu,
+            group: attributes.group.unwrap_or(GroupId::ROOT),
+            nice: attributes.nice.unwrap_or(Nice::ZERO),
+            policy: attributes.policy.unwrap_or(Policy::Normal),
+            slice: attributes.slice,
+            affinity,
+        };
+        let slack = attributes.timer_slack.unwrap_or(TIMER_SLACK_DEFAULT);
+        self.bear(None, spec, template, arguments, slack, Birth::Start(n));
+    }
+
+    /// The running task starts one from this template, which has what the template does not say from it.
+    pub(super) fn fork(&mut self, cpu: CpuId, parent: TaskId, template: TemplateId) {
+        let n = self.forks[template];
+        self.forks[template] += 1;
+        let code = &self.workload.templates[template];
+        let arguments = match code.arguments.as_slice() {
+            [] => Arc::clone(&self.tasks[parent].arguments),
+            own => own.into(),
+        };
+        let Attributes { nice, policy, slice, affinity, group, timer_slack } = &code.attributes;
+        let of_parent = &self.scheduler.tasks()[parent];
+        let entity = &self.scheduler.entities()[of_parent.entity];
+        let affinity = affinity.clone().unwrap_or_else(|| of_parent.affinity.clone());
+        let spec = TaskSpec {
+            cpu: if affinity.contains(cpu) { cpu } else { self.first_allowed(&affinity) },
+            group: group.unwrap_or(of_parent.group),
+            nice: nice.unwrap_or(of_parent.nice),
+            policy: policy.unwrap_or(of_parent.policy),
+            slice: slice.or_else(|| entity.custom_slice.then_some(entity.slice)),
+            affinity,
+        };
+        let slack = timer_slack.unwrap_or(self.tasks[parent].timer_slack);
+        self.bear(Some(parent), spec, template, arguments, slack, Birth::Fork(n));
+        self.occupy(cpu, self.costs.wakeup);
+    }
+
+    /// Affinities have been checked to contain a CPU of the machine.
+    fn first_allowed(&self, affinity: &CpuSet) -> CpuId {
+        let first = affinity.iter().find(|&c| self.cpus.get(c).is_some());
+        first.expect("a checked affinity contains a CPU of the machine")
+    }
+
+    fn bear(
+        &mut self,
+        parent: Option<TaskId>,
+        spec: TaskSpec,
+        template: TemplateId,
+        arguments: Arc<[u32]>,
+        timer_slack: Nanos,
+        birth: Birth,
+    ) {
+        let cpu = spec.cpu;
+        let program = Arc::clone(&self.workload.templates[template].program);
+        let task = self.tasks.push(Task {
+            loops: vec![0; program.loop_depth()].into(),
+            timers: vec![TimerState::default(); program.own_timers()].into(),
+            program,
+            arguments,
+            pc: 0,
+            stage: 0,
+            doing: Doing::Program,
+            left: Nanos::ZERO,
+            until: self.now,
+            count: 0,
+            waiting_for: None,
+            waiting_since: self.now,
+            next_in_queue: None,
+            stream: Stream::new(self.seed, Purpose::Task, self.tasks.len() as u64),
+            epoch: self.now,
+            timer_slack,
+            cpu: None,
+            template,
+            birth,
+            alive: true,
+        });
+        self.alive += 1;
+        self.stats.forks += 1;
+        let known_as = self.scheduler.fork(self.now, parent, spec);
+        debug_assert_eq!(known_as, task, "scheduler and machine number tasks alike");
+        self.scheduler.wake_new(self.now, cpu, task);
+        self.take_effects();
+    }
+
+    pub(super) fn exit(&mut self, cpu: CpuId, task: TaskId) {
+        let t = &mut self.tasks[task];
+        t.alive = false;
+        (t.loops, t.timers) = (Box::default(), Box::default());
+        self.alive -= 1;
+        self.stats.exits += 1;
+        self.scheduler.exit(self.now, cpu);
+        self.after_switch(cpu);
+    }
+
+    /// How many tasks there have been.
+    pub(crate) fn task_count(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// A task's name: as it was started, or the template's with the number of the fork.
+    pub(crate) fn name(&self, task: TaskId) -> String {
+        let task = &self.tasks[task];
+        let template = &self.workload.templates[task.template].name;
+        match task.birth {
+            Birth::Start(n) => self.workload.starts[n as usize].name.as_ref().unwrap_or(template).clone(),
+            Birth::Fork(n) => format!("{template}-{n:04}"),
+        }
+    }
+
+    /// Which template a task was made from.
+    pub(crate) fn template_of(&self, task: TaskId) -> TemplateId {
+        self.tasks[task].template
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One CPU's timers (`hrtimer`s with slack).
+//!
+//! A timer has a time from which it *may* fire and, later by its slack, one at which it *must*. The CPU sets
+//! its interrupt for the earliest "must". Whenever any timer interrupt happens on the CPU, the periodic tick
+//! included, timers are taken in the order of "must" for as long as they may fire. So one interrupt serves
+//! several, and a timer that nothing else comes to help fires at the end of its slack, never before.
+//!
+//! ```text
+//! a      may ●────────────┤ must
+//! b          may ●────────────────┤ must        a's interrupt serves b as well
+//!            ────────────▲─────────────▶ time
+//! ```
+//!
+//! Source: kernel/time/hrtimer.c, `__hrtimer_run_queues()`.
+
+use zerolag_core::ids::TaskId;
+use zerolag_core::units::Instant;
+
+/// A timer that will wake a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Timer {
+    must: Instant,
+    /// Timers with the same "must" fire in the order in which they were set.
+    sequence: u64,
+    may: Instant,
+    task: TaskId,
+}
+
+impl Timer {
+    const fn key(&self) -> (u64, u64) {
+        (self.must.0, self.sequence)
+    }
+}
+
+/// The timers, as a binary heap on (must, sequence). They are not cancelled: a task that sleeps, sleeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Timers {
+    heap: Vec<Timer>,
+    sequence: u64,
+}
+
+impl Timers {
+    pub(super) fn add(&mut self, may: Instant, must: Instant, task: TaskId) {
+        self.sequence += 1;
+        self.heap.push(Timer { must, sequence: self.sequence, may, task });
+        let mut at = self.heap.len() - 1;
+        while at > 0 && self.heap[at].key() < self.heap[(at - 1) / 2].key() {
+            self.heap.swap(at, (at - 1) / 2);
+            at = (at - 1) / 2;
+        }
+    }
+
+    /// When the interrupt must come.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.heap.first().map(|t| t.must)
+    }
+
+    /// Takes the first timer, if it may fire at `now`.
+    pub(super) fn take_expired(&mut self, now: Instant) -> Option<TaskId> {
+        let first = self.heap.first()?;
+        if first.may > now {
+            return None;
+        }
+        let task = first.task;
+        self.heap.swap_remove(0);
+        let mut at = 0;
+        loop {
+            let children = (2 * at + 1)..self.heap.len().min(2 * at + 3);
+            let Some(least) = children.min_by_key(|&c| self.heap[c].key()) else { break };
+            if self.heap[at].key() < self.heap[least].key() {
+                break;
+            }
+            self.heap.swap(at, least);
+            at = least;
+        }
+        Some(task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn one_interrupt_serves_all_that_may_fire() {
+        let mut timers = Timers::default();
+        timers.add(Instant(10), Instant(60), TaskId(0));
+        timers.add(Instant(30), Instant(80), TaskId(1));
+        timers.add(Instant(70), Instant(120), TaskId(2));
+        assert_eq!(timers.due(), Some(Instant(60)));
+        assert_eq!(timers.take_expired(Instant(60)), Some(TaskId(0)));
+        assert_eq!(timers.take_expired(Instant(60)), Some(TaskId(1)));
+        assert_eq!(timers.take_expired(Instant(60)), None);
+        assert_eq!(timers.due(), Some(Instant(120)));
+    }
+
+    #[test]
+    fn a_timer_that_must_wait_hides_those_behind_it() {
+        let mut timers = Timers::default();
+        timers.add(Instant(50), Instant(50), TaskId(0));
+        timers.add(Instant(10), Instant(60), TaskId(1));
+        assert_eq!(timers.take_expired(Instant(20)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn timers_fire_like_a_sorted_list(times in prop::collection::vec((0..50u64, 0..10u64), 0..40)) {
+            let mut timers = Timers::default();
+            let mut twin = Vec::new();
+            for (i, &(may, slack)) in times.iter().enumerate() {
+                timers.add(Instant(may), Instant(may + slack), TaskId(i as u32));
+                twin.push((may + slack, i as u32));
+            }
+            twin.sort_unstable();
+            for (must, task) in twin {
+                prop_assert_eq!(timers.due(), Some(Instant(must)));
+                prop_assert_eq!(timers.take_expired(Instant(must)), Some(TaskId(task)));
+            }
+            prop_assert_eq!(timers.due(), None);
+        }
+    }
+}
