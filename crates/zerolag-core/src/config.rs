@@ -5,6 +5,7 @@ use crate::domain::DomainRules;
 use crate::features::Features;
 use crate::kernel::Kernel;
 use crate::units::Nanos;
+use crate::variants::{Anchor, Protection, Reweight, UtilEst, Yielding};
 
 /// A complete configuration: change any part of it to ask "what if".
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,4 +106,14 @@ pub struct Variants {
     pub reports_withdrawn_offline: bool,
     /// How scheduling domains are built.
     pub domains: DomainRules,
+    /// What vruntimes are counted from.
+    pub anchor: Anchor,
+    /// How long a running entity may go on undisturbed.
+    pub protection: Protection,
+    /// Where a queued entity stands after its weight changed.
+    pub reweight: Reweight,
+    /// What `sched_yield()` gives up.
+    pub yielding: Yielding,
+    /// Which utilisations the estimate of a task learns from.
+    pub util_est: UtilEst,
 }

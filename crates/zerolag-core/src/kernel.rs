@@ -6,10 +6,9 @@
 
 use core::fmt;
 
-use crate::config::{Config, FairPolicy, TunableScaling, Tunables, Variants};
-use crate::domain::DomainRules;
+use crate::config::Config;
 use crate::features::Features;
-use crate::units::Nanos;
+use crate::presets::{LINUX_6_12, LINUX_6_18, Preset};
 
 /// A kernel whose scheduler can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,6 +108,7 @@ impl Kernel {
     const fn preset(self) -> Option<&'static Preset> {
         match self {
             Self::V6_12 => Some(&LINUX_6_12),
+            Self::V6_18 => Some(&LINUX_6_18),
             _ => None,
         }
     }
@@ -119,28 +119,6 @@ impl fmt::Display for Kernel {
         f.write_str(self.name())
     }
 }
-
-/// What makes a kernel, apart from its features.
-struct Preset {
-    policy: FairPolicy,
-    /// Before scaling by the number of CPUs.
-    tunables: Tunables,
-    scaling: TunableScaling,
-    variants: Variants,
-}
-
-/// Linux 6.12.117: EEVDF with delayed dequeue, custom slices and relative deadlines.
-const LINUX_6_12: Preset = Preset {
-    policy: FairPolicy::Eevdf,
-    tunables: Tunables { base_slice: Nanos(700_000), migration_cost: Nanos(500_000), nr_migrate: 32 },
-    scaling: TunableScaling::Logarithmic,
-    variants: Variants {
-        tg_load_interval: Nanos(1_000_000),
-        listed_while_reported: true,
-        reports_withdrawn_offline: true,
-        domains: DomainRules::LINUX_6_12,
-    },
-};
 
 #[cfg(test)]
 mod tests {

@@ -65,3 +65,14 @@ fn linux_6_12() {
     let different = ["34", "35", "36", "37", "38", "39", "40", "41", "42", "43", "44", "45", "46", "47"];
     check(Kernel::V6_12, "6.12", &different);
 }
+
+#[test]
+fn linux_6_18() {
+    // 31, 32: a CPU that runs dry ages its load even without domains. From 34 on: scheduling domains.
+    // 52: the fair server.
+    let different = [
+        "31", "32", "34", "35", "36", "37", "38", "39", "40", "41", "42", "43", "44", "45", "46", "47", "52",
+        "53",
+    ];
+    check(Kernel::V6_18, "6.18", &different);
+}

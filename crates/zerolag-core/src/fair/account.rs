@@ -34,6 +34,7 @@ impl Scheduler {
         let give_way = match self.config.policy {
             FairPolicy::Eevdf => self.eevdf_charged(q, curr),
         };
+        self.advance_anchor(q);
         if give_way {
             self.resched(cpu);
             self.clear_buddies(q, curr);

@@ -167,7 +167,7 @@ impl Scheduler {
                 }
                 break;
             }
-            flags = Dequeue { sleep: true, ..Dequeue::default() };
+            flags = Dequeue { sleep: true, delayed: false, special: false, ..flags };
         }
         while let Some(se) = at {
             let q = self.entities[se].queue;
@@ -228,8 +228,8 @@ impl Scheduler {
                 {
                     return buddy;
                 }
-                let parity = self.config.features.has(Feature::RunToParity);
-                queue.pick_eevdf(&self.entities, parity).expect("somebody in a non-empty queue is eligible")
+                let guard = self.protection_at_pick();
+                queue.pick_eevdf(&self.entities, guard).expect("somebody in a non-empty queue is eligible")
             }
         }
     }
@@ -290,8 +290,7 @@ impl Scheduler {
         }
     }
 
-    /// The running task gives way (`yield_task_fair()`): if it is owed anything, it gives up the rest of its
-    /// request.
+    /// The running task gives way (`yield_task_fair()`).
     pub(crate) fn fair_yield(&mut self, cpu: CpuId, task: TaskId) {
         if self.cpus[cpu].nr_running == 1 {
             return;
@@ -302,11 +301,7 @@ impl Scheduler {
         self.update_clock(cpu);
         self.update_curr(q);
         self.cpus[cpu].skip_requested = true;
-        if self.queues[q].is_eligible(&self.entities, se) {
-            let entity = &mut self.entities[se];
-            entity.vruntime = entity.deadline;
-            self.renew_request(q, se);
-        }
+        self.eevdf_yield(q, se);
     }
 
     /// Sets the precise timer to the end of the running task's slice, if that is asked for and anybody else

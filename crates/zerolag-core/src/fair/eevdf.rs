@@ -1,28 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Earliest Eligible Virtual Deadline First, as in Linux 6.12.
+//! Earliest Eligible Virtual Deadline First, as since Linux 6.8: the timeline is ordered by deadline.
 //!
-//! # Virtual time
-//!
-//! Lag is what an entity is owed: `lag_i = w_i (V - v_i)`, where `V` is the virtual time of a perfectly fair
-//! machine. Nobody is owed anything in sum, hence
-//!
-//! ```text
-//!     sum w_i (V - v_i) = 0     =>     V = sum w_i v_i / W            the weighted mean of vruntimes
-//! ```
-//!
-//! Vruntimes are large and wrap, so they are counted from an anchor `a` close by:
-//!
-//! ```text
-//!     V = a + K / W       with  K = sum w_i (v_i - a),   W = sum w_i
-//! ```
-//!
-//! The queue keeps `K` and `W` over the timeline; the running entity, which is outside, is added on the fly.
-//! The division rounds down, so that an entity placed exactly at `V` is eligible.
-//!
-//! # Eligibility
-//!
-//! An entity is eligible if it is owed something: `V >= v_i`. Multiplied out there is no division and no
-//! rounding: `K >= (v_i - a) W`.
+//! Each entity asks for service in requests: a slice `r` of CPU time, to be had by the virtual deadline
+//! `d = v + r / w`. Virtual time and eligibility are explained in [`super::virtual_time`].
 //!
 //! # The pick
 //!
@@ -37,116 +17,21 @@
 //!
 //! Sources: Stoica and Abdel-Wahab, TR-95-22; kernel/sched/fair.c of 6.12.117.
 
+use crate::entity::Entity;
 use crate::fair::queue::CfsRq;
-use crate::fair::timeline::{ByDeadline, Entities};
+use crate::fair::timeline::Entities;
+use crate::fair::virtual_time::Mean;
 use crate::features::Feature;
 use crate::ids::{EntityId, QueueId};
 use crate::scheduler::Scheduler;
 use crate::units::{Nanos, VDelta, VTime, Weight};
-
-/// `K` and `W` of the module's documentation, the running entity included.
-#[derive(Clone, Copy, Debug)]
-struct Mean {
-    key_weight: i64,
-    weight: i64,
-}
+use crate::variants::{Protection, Reweight, Yielding};
 
 impl CfsRq {
-    /// The running entity, if it competes.
+    /// The entity that should run, or nothing if the queue is empty (`pick_eevdf()`). The running one goes on
+    /// if `guard` protects it.
     #[inline]
-    pub(crate) fn competing_curr(&self, entities: &Entities) -> Option<EntityId> {
-        self.curr.filter(|&c| entities[c].on_rq)
-    }
-
-    #[inline]
-    fn key(&self, vruntime: VTime) -> i64 {
-        vruntime.since(self.anchor).0
-    }
-
-    #[inline]
-    fn mean(&self, entities: &Entities) -> Mean {
-        let mut mean = Mean { key_weight: self.key_weight_sum, weight: self.weight_sum as i64 };
-        if let Some(curr) = self.competing_curr(entities) {
-            let curr = &entities[curr];
-            let weight = curr.table_weight() as i64;
-            mean.key_weight = mean.key_weight.wrapping_add(self.key(curr.vruntime).wrapping_mul(weight));
-            mean.weight += weight;
-        }
-        mean
-    }
-
-    /// Virtual time: the vruntime of an entity that is owed nothing (`avg_vruntime()`, without its side
-    /// effect on the anchor).
-    #[inline]
-    pub fn virtual_time(&self, entities: &crate::ids::IdVec<EntityId, crate::entity::Entity>) -> VTime {
-        self.anchor + VDelta(self.virtual_time_key(entities))
-    }
-
-    #[inline]
-    fn virtual_time_key(&self, entities: &Entities) -> i64 {
-        if self.weight_sum == 0 {
-            // Alone, the running entity is the mean.
-            return self.competing_curr(entities).map_or(0, |c| self.key(entities[c].vruntime));
-        }
-        let mean = self.mean(entities);
-        mean.key_weight.div_euclid(mean.weight)
-    }
-
-    /// Virtual time, which also becomes the new anchor: keys stay small. The kernel does this at each
-    /// placement, each time lag is taken, and at the end of each request.
-    #[inline]
-    pub(crate) fn advance_virtual_time(&mut self, entities: &Entities) -> VTime {
-        let key = self.virtual_time_key(entities);
-        self.move_anchor(key);
-        self.anchor
-    }
-
-    #[inline]
-    fn is_eligible_at(&self, mean: Mean, vruntime: VTime) -> bool {
-        mean.key_weight >= self.key(vruntime).wrapping_mul(mean.weight)
-    }
-
-    /// True if the entity is owed service, or exactly even (`entity_eligible()`).
-    #[inline]
-    pub fn is_eligible(
-        &self,
-        entities: &crate::ids::IdVec<EntityId, crate::entity::Entity>,
-        se: EntityId,
-    ) -> bool {
-        self.is_eligible_at(self.mean(entities), entities[se].vruntime)
-    }
-
-    /// The shortest slice of all that compete, or the longest possible if nobody does.
-    #[inline]
-    pub(crate) fn shortest_slice(&self, entities: &Entities) -> Nanos {
-        let curr = self.competing_curr(entities).map_or(Nanos(u64::MAX), |c| entities[c].slice);
-        let waiting = self.timeline.root().map_or(Nanos(u64::MAX), |r| entities[r].subtree_slice);
-        curr.min(waiting)
-    }
-
-    /// Puts an entity into the timeline and its weight into the sums.
-    #[inline]
-    pub(crate) fn insert(&mut self, entities: &mut Entities, se: EntityId) {
-        let weight = entities[se].table_weight();
-        let key = self.key(entities[se].vruntime);
-        self.key_weight_sum = self.key_weight_sum.wrapping_add(key.wrapping_mul(weight as i64));
-        self.weight_sum += weight;
-        self.timeline.insert::<ByDeadline>(entities, se);
-    }
-
-    /// Takes an entity out of the timeline and the sums.
-    #[inline]
-    pub(crate) fn remove(&mut self, entities: &mut Entities, se: EntityId) {
-        self.timeline.remove::<ByDeadline>(entities, se);
-        let weight = entities[se].table_weight();
-        let key = self.key(entities[se].vruntime);
-        self.key_weight_sum = self.key_weight_sum.wrapping_sub(key.wrapping_mul(weight as i64));
-        self.weight_sum -= weight;
-    }
-
-    /// The entity that should run, or nothing if the queue is empty (`pick_eevdf()`).
-    #[inline]
-    pub(crate) fn pick_eevdf(&self, entities: &Entities, run_to_parity: bool) -> Option<EntityId> {
+    pub(crate) fn pick_eevdf(&self, entities: &Entities, guard: Option<Protection>) -> Option<EntityId> {
         let first = self.timeline.first();
         let curr = self.competing_curr(entities);
         if self.nr_queued == 1 {
@@ -154,7 +39,9 @@ impl CfsRq {
         }
         let mean = self.mean(entities);
         let curr = curr.filter(|&c| self.is_eligible_at(mean, entities[c].vruntime));
-        if run_to_parity && let Some(c) = curr.filter(|&c| entities[c].is_protected()) {
+        if let Some(rule) = guard
+            && let Some(c) = curr.filter(|&c| entities[c].is_protected(rule))
+        {
             return Some(c);
         }
         let best = match first {
@@ -188,26 +75,7 @@ impl CfsRq {
     }
 }
 
-impl crate::entity::Entity {
-    /// From now on it may finish its request: the mark is its deadline, and a new deadline ends it.
-    #[inline]
-    pub(crate) fn protect_slice(&mut self) {
-        self.vlag = VDelta(self.deadline.0 as i64);
-    }
-
-    /// True if it may finish its request.
-    #[inline]
-    pub(crate) fn is_protected(&self) -> bool {
-        self.vlag.0 == self.deadline.0 as i64
-    }
-
-    /// It may no longer.
-    pub(crate) fn end_protection(&mut self) {
-        if self.is_protected() {
-            self.vlag = VDelta(self.deadline.0.wrapping_add(1) as i64);
-        }
-    }
-
+impl Entity {
     /// Lag against `now`, limited to what a steady system can produce, two requests but at least a tick:
     /// joins, leaves and weight changes of others may have moved virtual time arbitrarily
     /// (`entity_lag()`).
@@ -215,13 +83,36 @@ impl crate::entity::Entity {
         let limit = self.virtual_span(Nanos(self.slice.0.wrapping_mul(2)).max(tick)) as i64;
         VDelta(now.since(self.vruntime).0.clamp(-limit, limit))
     }
+
+    /// From now on the deadline is what is left of the request.
+    pub(crate) fn make_deadline_relative(&mut self) {
+        self.deadline = VTime(self.deadline.since(self.vruntime).0 as u64);
+        self.rel_deadline = true;
+    }
+
+    /// A virtual span, as it is if the weight becomes `weight`: the same CPU time. Truncates toward zero.
+    fn rescaled(&self, span: i64, weight: Weight) -> i64 {
+        span.wrapping_mul(self.weight.0 as i64).wrapping_div(weight.0.max(1) as i64)
+    }
+
+    /// The lag it left with, before its weight changes to `weight`.
+    pub(crate) fn rescale_lag(&mut self, weight: Weight) {
+        self.vlag = VDelta(self.rescaled(self.vlag.0, weight));
+    }
+
+    /// The rest of the request it left with, if any, before its weight changes to `weight`.
+    pub(crate) fn rescale_request(&mut self, weight: Weight) {
+        if self.rel_deadline {
+            self.deadline = VTime(self.rescaled(self.deadline.0 as i64, weight) as u64);
+        }
+    }
 }
 
 impl Scheduler {
     /// Notes the entity's lag before it leaves.
     pub(crate) fn take_lag(&mut self, q: QueueId, se: EntityId) {
         let tick = self.config.tick();
-        let now = self.queues[q].advance_virtual_time(&self.entities);
+        let now = self.settle_virtual_time(q);
         let entity = &mut self.entities[se];
         entity.vlag = entity.lag_at(now, tick);
     }
@@ -234,7 +125,7 @@ impl Scheduler {
         if self.queues[q].nr_queued == 1 {
             return false;
         }
-        expired || self.lost_protection_and_lag(q, curr)
+        expired || self.is_exposed(q, curr)
     }
 
     /// `d = v + slice / w`, counted from where it is now, if the deadline has been reached
@@ -249,15 +140,44 @@ impl Scheduler {
             entity.slice = self.config.tunables.base_slice;
         }
         entity.deadline = entity.vruntime + VDelta(entity.virtual_span(entity.slice) as i64);
-        self.queues[q].advance_virtual_time(&self.entities);
+        self.settle_virtual_time(q);
         true
     }
 
-    /// A wakee with a shorter slice ended the protection, and now the lag is gone too.
-    fn lost_protection_and_lag(&self, q: QueueId, curr: EntityId) -> bool {
-        self.config.features.has(Feature::PreemptShort)
-            && !self.entities[curr].is_protected()
-            && !self.queues[q].is_eligible(&self.entities, curr)
+    /// Nothing protects the running entity any more, in the middle of its request.
+    #[inline]
+    fn is_exposed(&self, q: QueueId, curr: EntityId) -> bool {
+        let rule = self.config.variants.protection;
+        if self.entities[curr].is_protected(rule) {
+            return false;
+        }
+        match rule {
+            // A wakee with a shorter slice ended the protection, and now the lag is gone too.
+            Protection::UntilDeadline => {
+                self.config.features.has(Feature::PreemptShort)
+                    && !self.queues[q].is_eligible(&self.entities, curr)
+            }
+            Protection::ForShortestSlice => true,
+        }
+    }
+
+    /// The running entity yields (`yield_task_fair()`).
+    pub(crate) fn eevdf_yield(&mut self, q: QueueId, se: EntityId) {
+        if !self.queues[q].is_eligible(&self.entities, se) {
+            return;
+        }
+        let entity = &mut self.entities[se];
+        entity.vruntime = entity.deadline;
+        match self.config.variants.yielding {
+            Yielding::RestOfRequest => {
+                self.renew_request(q, se);
+            }
+            Yielding::RestOfRequestSameSlice => {
+                let request = entity.virtual_span(entity.slice);
+                entity.deadline += VDelta(request as i64);
+            }
+        }
+        self.advance_anchor(q);
     }
 
     /// Places an entity that joins the queue (`place_entity()`).
@@ -270,8 +190,11 @@ impl Scheduler {
     ///     l = vl (W + w) / W
     /// ```
     pub(crate) fn eevdf_place(&mut self, q: QueueId, se: EntityId, initial: bool) {
-        let now = self.queues[q].advance_virtual_time(&self.entities);
+        let now = self.settle_virtual_time(q);
         let features = self.config.features;
+        // Reweighting by placing again depends on it, whatever the feature says.
+        let keeps_request =
+            features.has(Feature::PlaceRelDeadline) || self.config.variants.reweight == Reweight::PlaceAgain;
         let queue = &self.queues[q];
         let mut competing = queue.weight_sum;
         if let Some(curr) = queue.competing_curr(&self.entities) {
@@ -288,7 +211,7 @@ impl Scheduler {
             lag = inflate_lag(entity.vlag, competing, entity.table_weight());
         }
         entity.vruntime = now - VDelta(lag);
-        if features.has(Feature::PlaceRelDeadline) && entity.rel_deadline {
+        if entity.rel_deadline && keeps_request {
             entity.deadline.0 = entity.deadline.0.wrapping_add(entity.vruntime.0);
             entity.rel_deadline = false;
             return;
@@ -312,12 +235,10 @@ impl Scheduler {
     pub(crate) fn eevdf_reweight(&mut self, se: EntityId, now: VTime, weight: Weight) {
         let tick = self.config.tick();
         let entity = &mut self.entities[se];
-        let rescale =
-            |span: i64| span.wrapping_mul(entity.weight.0 as i64).wrapping_div(weight.0.max(1) as i64);
-        let rest = rescale(entity.deadline.since(now).0);
+        let rest = entity.rescaled(entity.deadline.since(now).0, weight);
         if entity.vruntime != now {
             let lag = entity.lag_at(now, tick).0;
-            let lag = lag.wrapping_mul(entity.weight.0 as i64).wrapping_div(weight.0.max(1) as i64);
+            let lag = entity.rescaled(lag, weight);
             entity.vruntime = now - VDelta(lag);
         }
         entity.deadline = now + VDelta(rest);

@@ -4,7 +4,8 @@
 //! ```text
 //!   class       enqueue, dequeue, pick, put, tick: walks over the hierarchy of groups
 //!     queueing    one level: an entity joins or leaves one queue
-//!       eevdf       the policy: virtual time, placement, deadlines, eligibility, pick
+//!       eevdf       the policy: placement, deadlines, pick
+//!         virtual_time, protection    what it measures against, and when it does not
 //!       account     charging the entity that runs
 //!     shares      weights of groups, and what a change of weight does
 //!     load        load tracking along the hierarchy
@@ -22,11 +23,13 @@ mod eevdf;
 pub(crate) mod leaf;
 mod load;
 mod preempt;
+mod protection;
 pub mod queue;
 mod queueing;
 mod shares;
 pub(crate) mod tasks;
 pub mod timeline;
 mod util_est;
+mod virtual_time;
 
 pub(crate) use queueing::{Dequeue, Enqueue};

@@ -17,6 +17,7 @@ use crate::features::Feature;
 use crate::ids::{CpuId, EntityId, QueueId, TaskId};
 use crate::nice::Policy;
 use crate::scheduler::Scheduler;
+use crate::variants::Protection;
 
 impl Scheduler {
     /// `wakee` became runnable on `cpu`, where the fair task `curr` runs. `fork` = it is new.
@@ -35,7 +36,7 @@ impl Scheduler {
         self.find_siblings(&mut se, &mut wakee_se);
         match (self.is_idle_entity(se), self.is_idle_entity(wakee_se)) {
             (true, false) => {
-                self.entities[se].end_protection();
+                self.entities[se].end_protection(self.config.variants.protection);
                 self.resched(cpu);
                 return;
             }
@@ -71,20 +72,43 @@ impl Scheduler {
         }
     }
 
-    /// The wakee preempts if it would be picked now. A shorter slice than the running one's, if it is also
-    /// due earlier or the running one is not owed anything, first ends that one's protection.
+    /// The wakee preempts if it would be picked now. If its slice is shorter, protection of the running one
+    /// may give way:
+    ///
+    /// | rule | when | effect |
+    /// |---|---|---|
+    /// | `UntilDeadline` | the wakee is eligible, and due earlier or the running one is not eligible | it ends |
+    /// | `ForShortestSlice` | the wakee would be picked but for it | it ends |
+    /// | | else, with `RUN_TO_PARITY` | it is shortened to the shortest slice |
     fn eevdf_preempts(&mut self, q: QueueId, curr: EntityId, wakee: EntityId) -> bool {
         let features = self.config.features;
         let queue = &self.queues[q];
         let (c, w) = (&self.entities[curr], &self.entities[wakee]);
-        if features.has(Feature::PreemptShort)
-            && w.slice < c.slice
-            && queue.is_eligible(&self.entities, wakee)
-            && (w.deadline.before(c.deadline) || !queue.is_eligible(&self.entities, curr))
-        {
-            self.entities[curr].end_protection();
+        let short = features.has(Feature::PreemptShort) && w.slice < c.slice;
+        let rule = self.config.variants.protection;
+        let mut guard = self.protection_at_pick();
+        match rule {
+            Protection::UntilDeadline => {
+                if short
+                    && queue.is_eligible(&self.entities, wakee)
+                    && (w.deadline.before(c.deadline) || !queue.is_eligible(&self.entities, curr))
+                {
+                    self.entities[curr].end_protection(rule);
+                }
+                self.queues[q].pick_eevdf(&self.entities, guard) == Some(wakee)
+            }
+            Protection::ForShortestSlice => {
+                if short {
+                    guard = None;
+                }
+                let preempts = queue.pick_eevdf(&self.entities, guard) == Some(wakee);
+                if preempts && short {
+                    self.entities[curr].end_protection(rule);
+                } else if short && features.has(Feature::RunToParity) {
+                    self.shorten_protection(q, curr);
+                }
+                preempts
+            }
         }
-        let parity = features.has(Feature::RunToParity);
-        self.queues[q].pick_eevdf(&self.entities, parity) == Some(wakee)
     }
 }

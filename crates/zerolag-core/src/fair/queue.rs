@@ -2,7 +2,7 @@
 //! The fair run queue (`struct cfs_rq`): one per group and CPU.
 //!
 //! It holds the entities that compete at one level: the one that runs, outside the timeline, and those that
-//! wait, in it. The sums over the waiting ones give virtual time in O(1); see [`super::eevdf`].
+//! wait, in it. The sums over the waiting ones give virtual time in O(1); see [`super::virtual_time`].
 
 use crate::fair::timeline::Timeline;
 use crate::ids::{CpuId, EntityId, GroupId, QueueId};
@@ -158,12 +158,5 @@ impl CfsRq {
     /// Sum of the waiting entities' table weights (`avg_load`).
     pub const fn weight_sum(&self) -> u64 {
         self.weight_sum
-    }
-
-    /// Virtual time changes its reference point: every key becomes smaller by `shift`.
-    pub(crate) fn move_anchor(&mut self, shift: i64) {
-        let correction = (self.weight_sum as i64).wrapping_mul(shift);
-        self.key_weight_sum = self.key_weight_sum.wrapping_sub(correction);
-        self.anchor += crate::units::VDelta(shift);
     }
 }

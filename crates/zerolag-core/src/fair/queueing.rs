@@ -40,11 +40,13 @@ pub(crate) struct Dequeue {
     pub(crate) special: bool,
     /// It will come back after a change.
     pub(crate) save: bool,
+    /// That change may put it elsewhere; without, the queue keeps its anchor until it is back.
+    pub(crate) moves: bool,
 }
 
 impl Scheduler {
     /// Decides where in virtual time a joining entity stands, and by when it should be served.
-    fn place(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
+    pub(super) fn place(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
         match self.config.policy {
             FairPolicy::Eevdf => self.eevdf_place(q, se, flags.initial),
         }
@@ -144,8 +146,7 @@ impl Scheduler {
         let entity = &mut self.entities[se];
         if !flags.sleep && self.config.features.has(Feature::PlaceRelDeadline) {
             // It will come back in the middle of its request.
-            entity.deadline.0 = entity.deadline.0.wrapping_sub(entity.vruntime.0);
-            entity.rel_deadline = true;
+            entity.make_deadline_relative();
         }
         if self.queues[q].curr != Some(se) {
             self.queues[q].remove(&mut self.entities, se);
@@ -153,6 +154,9 @@ impl Scheduler {
         self.entities[se].on_rq = false;
         self.sub_from_counts(q, se);
         self.update_group_weight(se);
+        if !flags.save || flags.moves {
+            self.advance_anchor(q);
+        }
         if flags.delayed {
             self.clear_delayed(se);
             let entity = &mut self.entities[se];
@@ -224,7 +228,7 @@ impl Scheduler {
         if self.entities[se].on_rq {
             self.queues[q].remove(&mut self.entities, se);
             self.update_load(q, se, LoadUpdate::AgeAndReport);
-            self.entities[se].protect_slice();
+            self.protect(q, se);
         }
         let now = self.cpus[self.queues[q].cpu].clock_task;
         let entity = &mut self.entities[se];

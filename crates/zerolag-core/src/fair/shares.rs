@@ -10,14 +10,16 @@
 //!                        sum of all reports - its own report + load of now
 //! ```
 //!
-//! Source: kernel/sched/fair.c, `calc_group_shares()`, `update_cfs_group()`, `reweight_entity()`, 6.12.
+//! Source: kernel/sched/fair.c, `calc_group_shares()`, `update_cfs_group()`, `reweight_entity()`, 6.12 and 6.18.
 
+use crate::fair::Enqueue;
 use crate::fair::load::LoadUpdate;
 use crate::group::Shares;
 use crate::ids::{EntityId, QueueId};
 use crate::nice::LoadWeight;
 use crate::scheduler::Scheduler;
-use crate::units::{VDelta, Weight};
+use crate::units::{VTime, Weight};
+use crate::variants::Reweight;
 
 impl Scheduler {
     /// Recomputes the weight of a group's entity, unless nobody is in the group.
@@ -56,34 +58,55 @@ impl Scheduler {
         Weight(weight.clamp(Shares::MIN.get() as i64, shares) as u64)
     }
 
-    /// Changes an entity's weight. A queued one keeps its lag and the rest of its request, as CPU time; the
-    /// lag of one that is off the queue is rescaled likewise.
+    /// Changes an entity's weight. Where a queued one stands afterwards is a [`Reweight`]; the lag of one that
+    /// is off the queue, which is CPU time per weight, is rescaled.
     pub(crate) fn reweight(&mut self, q: QueueId, se: EntityId, load: LoadWeight) {
         let old = self.entities[se].weight;
         let is_curr = self.queues[q].curr == Some(se);
         let queued = self.entities[se].on_rq;
+        let rule = self.config.variants.reweight;
         if queued {
             self.update_curr(q);
-            let now = self.queues[q].advance_virtual_time(&self.entities);
+            let now = self.settle_virtual_time(q);
             if !is_curr {
                 self.queues[q].remove(&mut self.entities, se);
             }
             self.queues[q].load.0 -= old.0;
-            self.eevdf_reweight(se, now, load.weight);
-        } else {
-            let entity = &mut self.entities[se];
-            let lag = entity.vlag.0.wrapping_mul(old.0 as i64);
-            entity.vlag = VDelta(lag.wrapping_div(load.weight.0.max(1) as i64));
+            match rule {
+                Reweight::KeepLag => self.eevdf_reweight(se, now, load.weight),
+                Reweight::PlaceAgain => self.lift(q, se, now),
+            }
+        }
+        if !queued || rule == Reweight::PlaceAgain {
+            self.entities[se].rescale_lag(load.weight);
+        }
+        if rule == Reweight::PlaceAgain {
+            self.entities[se].rescale_request(load.weight);
         }
         self.reweight_load(q, se, |entity| {
             entity.weight = load.weight;
             entity.inverse = load.inverse;
         });
         if queued {
+            if rule == Reweight::PlaceAgain {
+                self.place(q, se, Enqueue::default());
+                self.queues[q].nr_queued += 1;
+            }
             self.queues[q].load.0 += load.weight.0;
             if !is_curr {
                 self.queues[q].insert(&mut self.entities, se);
             }
+            self.advance_anchor(q);
         }
+    }
+
+    /// The entity leaves as if for good: it takes its lag and the rest of its request along, and is not
+    /// counted among those that compete until it is placed again.
+    fn lift(&mut self, q: QueueId, se: EntityId, now: VTime) {
+        let tick = self.config.tick();
+        let entity = &mut self.entities[se];
+        entity.vlag = entity.lag_at(now, tick);
+        entity.make_deadline_relative();
+        self.queues[q].nr_queued -= 1;
     }
 }

@@ -11,6 +11,7 @@ use crate::fair::load::UTIL_UNCHANGED;
 use crate::features::Feature;
 use crate::ids::{CpuId, EntityId, TaskId};
 use crate::scheduler::Scheduler;
+use crate::variants::UtilEst;
 
 /// Differences below this are noise: 1 % of a CPU.
 const MARGIN: u64 = 1024 / 100;
@@ -66,7 +67,7 @@ impl Scheduler {
             let fall = old - util;
             if fall < MARGIN {
                 old
-            } else if util > capacity {
+            } else if util > capacity && self.config.variants.util_est == UtilEst::WithinCapacity {
                 return;
             } else if util + MARGIN < avg.runnable_avg {
                 // It had to wait, so it might have run more: keep the estimate.

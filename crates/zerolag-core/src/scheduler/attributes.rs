@@ -37,7 +37,7 @@ impl Scheduler {
             return;
         }
         let old = self.tasks[task].nice;
-        let standing = self.take_out(task);
+        let standing = self.take_out(task, false);
         self.tasks[task].nice = nice;
         self.set_load_weight(task);
         self.put_back(task, standing);
@@ -69,7 +69,8 @@ impl Scheduler {
             let cpu = self.tasks[task].cpu;
             self.finish_delayed(cpu, se);
         }
-        let standing = self.take_out(task);
+        // Among fair policies the priority stays what it was, and with it the place.
+        let standing = self.take_out(task, was_fair != is_fair);
         self.tasks[task].policy = policy;
         if takes_slice {
             let entity = &mut self.entities[se];
@@ -114,7 +115,7 @@ impl Scheduler {
             _ => {}
         }
         self.update_clock(cpu);
-        let standing = self.take_out(task);
+        let standing = self.take_out(task, true);
         self.tasks[task].group = group;
         if self.tasks[task].policy.is_fair() {
             self.detach_entity(se);
@@ -130,7 +131,8 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn take_out(&mut self, task: TaskId) -> Standing {
+    /// Takes a task out for a change; `moves` = which may put it into another place.
+    pub(super) fn take_out(&mut self, task: TaskId, moves: bool) -> Standing {
         let t = &self.tasks[task];
         let standing = Standing {
             cpu: t.cpu,
@@ -138,7 +140,7 @@ impl Scheduler {
             running: self.cpus[t.cpu].curr == Some(task),
         };
         if standing.queued {
-            self.dequeue(task, Dequeue { save: true, ..Dequeue::default() });
+            self.dequeue(task, Dequeue { save: true, moves, ..Dequeue::default() });
         }
         if standing.running {
             self.put_prev(standing.cpu, Some(task));

@@ -73,7 +73,7 @@ impl Scheduler {
             return true;
         }
         let Some(to) = self.distribute(this_cpu, &cpus) else { return false };
-        let standing = self.take_out(task);
+        let standing = self.take_out(task, false);
         self.tasks[task].affinity = cpus;
         self.note_allowed_capacity(task);
         self.put_back(task, standing);

@@ -24,6 +24,7 @@ pub(super) struct Interpreter {
     /// The script may not change `output`.
     output_fixed: bool,
     every: u64,
+    /// Print where the sums are anchored; off: print 0.
     print_anchor: bool,
     /// CPUs reschedule and go idle by themselves.
     auto: bool,

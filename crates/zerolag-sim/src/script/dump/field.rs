@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The fields of the state lines: under which word each is printed, and what.
+
+use zerolag_core::domain::SharedState;
+use zerolag_core::entity::{Entity, Owner};
+use zerolag_core::fair::queue::CfsRq;
+use zerolag_core::group::Group;
+use zerolag_core::ids::EntityId;
+use zerolag_core::pelt::SchedAvg;
+use zerolag_core::rq::Rq;
+use zerolag_core::task::{OnRq, Task, TaskState};
+
+use super::Line;
+use crate::script::machine::Machine;
+
+/// Fields of a CPU.
+#[derive(Clone, Copy)]
+pub(super) enum CpuField {
+    Curr,
+    NeedResched,
+    NrRunning,
+    Clock,
+    ClockTask,
+    ClockPelt,
+    LostIdle,
+    ClockIdle,
+    ClockPeltIdle,
+    Skip,
+    NextBalance,
+    AvgIdle,
+    MaxIdleBalanceCost,
+    IdleStamp,
+    Misfit,
+    ActiveBalance,
+    NohzFlags,
+}
+
+impl CpuField {
+    pub(super) fn print(self, machine: &Machine, rq: &Rq, line: &mut Line) {
+        match self {
+            Self::Curr => match rq.curr {
+                Some(task) => line.field("curr", machine.names.task_number(task)),
+                None => line.field("curr", -1),
+            },
+            Self::NeedResched => line.flag("nr", rq.need_resched),
+            Self::NrRunning => line.field("nrun", rq.nr_running),
+            Self::Clock => line.field("clk", rq.clock.0),
+            Self::ClockTask => line.field("ct", rq.clock_task.0),
+            Self::ClockPelt => line.field("cp", rq.clock_pelt.0),
+            Self::LostIdle => line.field("lost", rq.lost_idle_time.0),
+            Self::ClockIdle => line.field("ci", rq.clock_idle.0),
+            Self::ClockPeltIdle => line.field("cpi", rq.clock_pelt_idle.0),
+            Self::Skip => line.flag("skip", rq.skip_requested),
+            Self::NextBalance => line.field("nb", rq.balance.next_balance.0),
+            Self::AvgIdle => line.field("avgidle", rq.balance.avg_idle.0),
+            Self::MaxIdleBalanceCost => line.field("maxcost", rq.balance.max_idle_balance_cost.0),
+            Self::IdleStamp => line.field("stamp", rq.balance.idle_stamp.0),
+            Self::Misfit => line.field("misfit", rq.balance.misfit_task_load),
+            Self::ActiveBalance => line.flag("ab", rq.balance.active_balance),
+            Self::NohzFlags => line.field("nohz", rq.balance.nohz_flags.bits()),
+        };
+    }
+}
+
+/// Fields of a last-level cache.
+#[derive(Clone, Copy)]
+pub(super) enum CacheField {
+    BusyCpus,
+    HasIdleCores,
+    IdleScan,
+}
+
+impl CacheField {
+    pub(super) fn print(self, cache: &SharedState, line: &mut Line) {
+        match self {
+            Self::BusyCpus => line.field("busy", cache.nr_busy_cpus),
+            Self::HasIdleCores => line.flag("hic", cache.has_idle_cores),
+            Self::IdleScan => line.field("scan", cache.nr_idle_scan),
+        };
+    }
+}
+
+/// Fields of a group.
+#[derive(Clone, Copy)]
+pub(super) enum GroupField {
+    Parent,
+    Shares,
+    LoadAvg,
+    Idle,
+}
+
+impl GroupField {
+    pub(super) fn print(self, machine: &Machine, group: &Group, line: &mut Line) {
+        match self {
+            Self::Parent => {
+                let parent = group.parent.expect("the root group has no line");
+                line.field("p", machine.names.group_number(parent))
+            }
+            Self::Shares => line.field("sh", group.shares.down()),
+            Self::LoadAvg => line.field("la", group.load_avg),
+            Self::Idle => line.flag("idle", group.idle),
+        };
+    }
+}
+
+/// Fields of an entity.
+#[derive(Clone, Copy)]
+pub(super) enum EntityField {
+    OnRq,
+    Vruntime,
+    Deadline,
+    Slice,
+    Lag,
+    Delayed,
+    RelDeadline,
+    CustomSlice,
+    Weight,
+    ExecStart,
+    SumExec,
+    PrevSumExec,
+    /// All averages.
+    Averages,
+    RunnableWeight,
+    UtilEst,
+}
+
+impl EntityField {
+    pub(super) fn print(self, entity: &Entity, averages: &[AverageField], line: &mut Line) {
+        match self {
+            Self::OnRq => line.flag("onrq", entity.on_rq),
+            Self::Vruntime => line.field("v", entity.vruntime.0),
+            Self::Deadline => line.field("dl", entity.deadline.0),
+            Self::Slice => line.field("sl", entity.slice.0),
+            Self::Lag => line.field("lag", entity.vlag.0),
+            Self::Delayed => line.flag("del", entity.delayed),
+            Self::RelDeadline => line.flag("rd", entity.rel_deadline),
+            Self::CustomSlice => line.flag("cs", entity.custom_slice),
+            Self::Weight => line.field("w", entity.weight.0),
+            Self::ExecStart => line.field("ex", entity.exec_start.0),
+            Self::SumExec => line.field("sum", entity.sum_exec.0),
+            Self::PrevSumExec => line.field("psum", entity.prev_sum_exec.0),
+            Self::Averages => AverageField::print_all(averages, &entity.avg, line),
+            Self::RunnableWeight => line.field("rw", entity.runnable_weight),
+            Self::UtilEst => line.field("ue", entity.avg.util_est),
+        };
+    }
+}
+
+/// The averages of an entity or a queue.
+#[derive(Clone, Copy)]
+pub(super) enum AverageField {
+    LastUpdate,
+    PeriodContrib,
+    LoadSum,
+    RunnableSum,
+    UtilSum,
+    LoadAvg,
+    RunnableAvg,
+    UtilAvg,
+}
+
+impl AverageField {
+    fn print_all<'l, 'a>(fields: &[Self], avg: &SchedAvg, line: &'l mut Line<'a>) -> &'l mut Line<'a> {
+        for field in fields {
+            match field {
+                Self::LastUpdate => line.field("lut", avg.last_update_time.0),
+                Self::PeriodContrib => line.field("pc", avg.period_contrib),
+                Self::LoadSum => line.field("ls", avg.load_sum),
+                Self::RunnableSum => line.field("rs", avg.runnable_sum),
+                Self::UtilSum => line.field("us", avg.util_sum),
+                Self::LoadAvg => line.field("la", avg.load_avg),
+                Self::RunnableAvg => line.field("ra", avg.runnable_avg),
+                Self::UtilAvg => line.field("ua", avg.util_avg),
+            };
+        }
+        line
+    }
+}
+
+/// Fields of a queue.
+#[derive(Clone, Copy)]
+pub(super) enum QueueField {
+    Weight,
+    Nr,
+    HierarchyQueued,
+    HierarchyRunnable,
+    HierarchyDelayed,
+    IdleNr,
+    HierarchyIdle,
+    ZeroVruntime,
+    /// The same kind of anchor, where that is the least vruntime.
+    MinVruntimeAnchor,
+    KeySum,
+    WeightSum,
+    VirtualTime,
+    Curr,
+    Next,
+    /// All averages.
+    Averages,
+    LastReport,
+    Contribution,
+    Propagate,
+    PropagateSum,
+    Removed,
+    OnList,
+}
+
+impl QueueField {
+    pub(super) fn print(
+        self,
+        machine: &Machine,
+        queue: &CfsRq,
+        (averages, print_anchor): (&[AverageField], bool),
+        line: &mut Line,
+    ) {
+        match self {
+            Self::Weight => line.field("w", queue.load.0),
+            Self::Nr => line.field("nr", queue.nr_queued),
+            Self::HierarchyQueued => line.field("hq", queue.h_nr_queued),
+            Self::HierarchyRunnable => line.field("hr", queue.h_nr_runnable),
+            Self::HierarchyDelayed => line.field("hd", queue.h_nr_delayed),
+            Self::IdleNr => line.field("idl", queue.idle_nr),
+            Self::HierarchyIdle => line.field("ih", queue.idle_h_nr),
+            Self::ZeroVruntime => line.field("zv", if print_anchor { queue.anchor.0 } else { 0 }),
+            Self::MinVruntimeAnchor => line.field("minv", if print_anchor { queue.anchor.0 } else { 0 }),
+            Self::KeySum => line.field("av", if print_anchor { queue.key_weight_sum() } else { 0 }),
+            Self::WeightSum => line.field("al", queue.weight_sum()),
+            Self::VirtualTime => line.field("V", queue.virtual_time(machine.scheduler.entities()).0),
+            Self::Curr => print_name(machine, "curr", queue.curr, line),
+            Self::Next => print_name(machine, "next", queue.next, line),
+            Self::Averages => AverageField::print_all(averages, &queue.avg, line),
+            Self::LastReport => line.field("ltg", queue.last_tg_load_update.0),
+            Self::Contribution => line.field("tgc", queue.tg_load_contrib),
+            Self::Propagate => line.flag("prop", queue.propagate),
+            Self::PropagateSum => line.field("prs", queue.prop_runnable_sum),
+            Self::Removed => {
+                let r = &queue.removed;
+                line.field("rm", r.nr);
+                for part in [r.load_avg, r.util_avg, r.runnable_avg] {
+                    line.word(",").number(part);
+                }
+                line
+            }
+            Self::OnList => line.flag("onl", queue.on_list()),
+        };
+    }
+}
+
+fn print_name<'l, 'a>(
+    machine: &Machine,
+    key: &str,
+    entity: Option<EntityId>,
+    line: &'l mut Line<'a>,
+) -> &'l mut Line<'a> {
+    match entity.map(|e| machine.scheduler.entities()[e].owner) {
+        None => line.text(key, "-"),
+        Some(Owner::Task(task)) => line.text(key, "T").number(machine.names.task_number(task)),
+        Some(Owner::Group(group)) => line.text(key, "G").number(machine.names.group_number(group)),
+    }
+}
+
+/// Fields of a task.
+#[derive(Clone, Copy)]
+pub(super) enum TaskField {
+    Group,
+    Cpu,
+    State,
+    OnRq,
+    Nice,
+    Policy,
+    RecentCpu,
+    WakeeFlips,
+    LastWakee,
+}
+
+impl TaskField {
+    pub(super) fn print(self, machine: &Machine, task: &Task, line: &mut Line) {
+        match self {
+            Self::Group => line.field("g", machine.names.group_number(task.group)),
+            Self::Cpu => line.field("c", task.cpu.0),
+            Self::State => line.text(
+                "st",
+                match task.state {
+                    TaskState::New => "N",
+                    TaskState::Runnable => "R",
+                    TaskState::Sleeping | TaskState::Uninterruptible | TaskState::Dead => "S",
+                },
+            ),
+            Self::OnRq => line.field(
+                "q",
+                match task.on_rq {
+                    OnRq::No => 0,
+                    OnRq::Queued => 1,
+                    OnRq::Migrating => 2,
+                },
+            ),
+            Self::Nice => line.field("ni", task.nice.get()),
+            Self::Policy => line.field("pol", task.policy.number()),
+            Self::RecentCpu => line.field("ru", task.recent_used_cpu.0),
+            Self::WakeeFlips => line.field("wf", task.waker.wakee_flips),
+            Self::LastWakee => match task.waker.last_wakee {
+                Some(wakee) => line.field("lw", machine.names.task_number(wakee)),
+                None => line.field("lw", -1),
+            },
+        };
+    }
+}

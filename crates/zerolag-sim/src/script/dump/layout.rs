@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which fields each kind of line has, and in which order, by kernel.
+
+use zerolag_core::kernel::Kernel;
+
+use super::field::{AverageField, CacheField, CpuField, EntityField, GroupField, QueueField, TaskField};
+
+/// The fields of each kind of line.
+pub(super) struct Layout {
+    /// `C`: a CPU.
+    pub(super) cpu: &'static [CpuField],
+    /// The rest of it, if there are sched domains.
+    pub(super) cpu_with_domains: &'static [CpuField],
+    /// `L`: a last-level cache.
+    pub(super) cache: &'static [CacheField],
+    /// `H`: a group.
+    pub(super) group: &'static [GroupField],
+    /// `G`: a group's entity on a CPU.
+    pub(super) group_entity: &'static [EntityField],
+    /// `Q`: a group's queue on a CPU.
+    pub(super) queue: &'static [QueueField],
+    /// `T`: a task, up to where its entity begins.
+    pub(super) task: &'static [TaskField],
+    /// The rest of it.
+    pub(super) task_entity: &'static [EntityField],
+    /// The end of it, on machines that are described in more detail.
+    pub(super) task_on_machine: &'static [TaskField],
+    /// What `Averages` stands for.
+    pub(super) averages: &'static [AverageField],
+}
+
+impl Layout {
+    pub(super) fn of(kernel: Kernel) -> &'static Self {
+        match kernel {
+            Kernel::V6_18 => &LINUX_6_18,
+            _ => &LINUX_6_12,
+        }
+    }
+}
+
+const LINUX_6_12: Layout = Layout {
+    cpu: {
+        use CpuField::*;
+        &[Curr, NeedResched, NrRunning, Clock, ClockTask, ClockPelt, LostIdle, ClockIdle, ClockPeltIdle, Skip]
+    },
+    cpu_with_domains: {
+        use CpuField::*;
+        &[NextBalance, AvgIdle, MaxIdleBalanceCost, IdleStamp, Misfit, ActiveBalance, NohzFlags]
+    },
+    cache: {
+        use CacheField::*;
+        &[BusyCpus, HasIdleCores, IdleScan]
+    },
+    group: {
+        use GroupField::*;
+        &[Parent, Shares, LoadAvg, Idle]
+    },
+    group_entity: {
+        use EntityField::*;
+        &[
+            OnRq,
+            Vruntime,
+            Deadline,
+            Slice,
+            Lag,
+            Delayed,
+            RelDeadline,
+            CustomSlice,
+            Weight,
+            ExecStart,
+            SumExec,
+            PrevSumExec,
+            Averages,
+            RunnableWeight,
+        ]
+    },
+    queue: {
+        use QueueField::*;
+        &[
+            Weight,
+            Nr,
+            HierarchyQueued,
+            HierarchyRunnable,
+            HierarchyDelayed,
+            IdleNr,
+            HierarchyIdle,
+            ZeroVruntime,
+            KeySum,
+            WeightSum,
+            VirtualTime,
+            Curr,
+            Next,
+            Averages,
+            LastReport,
+            Contribution,
+            Propagate,
+            PropagateSum,
+            Removed,
+            OnList,
+        ]
+    },
+    task: {
+        use TaskField::*;
+        &[Group, Cpu, State, OnRq, Nice, Policy]
+    },
+    task_entity: {
+        use EntityField::*;
+        &[
+            OnRq,
+            Vruntime,
+            Deadline,
+            Slice,
+            Lag,
+            Delayed,
+            RelDeadline,
+            CustomSlice,
+            Weight,
+            ExecStart,
+            SumExec,
+            PrevSumExec,
+            Averages,
+            UtilEst,
+        ]
+    },
+    task_on_machine: {
+        use TaskField::*;
+        &[RecentCpu, WakeeFlips, LastWakee]
+    },
+    averages: {
+        use AverageField::*;
+        &[LastUpdate, PeriodContrib, LoadSum, RunnableSum, UtilSum, LoadAvg, RunnableAvg, UtilAvg]
+    },
+};
+
+/// The anchor has another name, and idle entities of a level are no longer counted.
+const LINUX_6_18: Layout = Layout {
+    queue: {
+        use QueueField::*;
+        &[
+            Weight,
+            Nr,
+            HierarchyQueued,
+            HierarchyRunnable,
+            HierarchyDelayed,
+            HierarchyIdle,
+            MinVruntimeAnchor,
+            KeySum,
+            WeightSum,
+            VirtualTime,
+            Curr,
+            Next,
+            Averages,
+            LastReport,
+            Contribution,
+            Propagate,
+            PropagateSum,
+            Removed,
+            OnList,
+        ]
+    },
+    ..LINUX_6_12
+};
