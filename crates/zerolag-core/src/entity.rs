@@ -64,7 +64,9 @@ pub struct Entity {
     /// Whom it stands for.
     pub owner: Owner,
     /// Number of ancestors.
-    pub(crate) depth: u32,
+    pub(crate) depth: u16,
+    /// It stands for a task of idle policy.
+    pub(crate) idle_policy: bool,
     /// Group: number of runnable tasks below, as of the last enqueue or dequeue; feeds its averages.
     pub runnable_weight: u32,
     /// It competes: it is in the timeline, or it is the one running.
@@ -110,6 +112,7 @@ impl Entity {
             my_queue: None,
             owner,
             depth: 0,
+            idle_policy: false,
             runnable_weight: 0,
             on_rq: false,
             delayed: false,

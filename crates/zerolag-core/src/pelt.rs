@@ -32,6 +32,8 @@ pub const LOAD_AVG_MAX: u32 = 47742;
 pub const HALF_LIFE_PERIODS: u64 = 32;
 /// The least divider, at the very start of a period (`PELT_MIN_DIVIDER`).
 pub const DIVIDER_MIN: u32 = LOAD_AVG_MAX - 1024;
+/// A unit of time is 1024 ns.
+const UNIT_SHIFT: u32 = 10;
 /// Runnable and running time are kept with 10 more bits.
 const CAPACITY_SHIFT: u32 = 10;
 
@@ -135,6 +137,12 @@ impl SchedAvg {
         DIVIDER_MIN + self.period_contrib
     }
 
+    /// Less than a unit of time has passed since the last update.
+    #[inline]
+    pub(crate) const fn is_current(&self, now: Instant) -> bool {
+        now.0.wrapping_sub(self.last_update_time.0) < 1 << UNIT_SHIFT
+    }
+
     /// True if nothing is left of the past.
     pub const fn is_decayed(&self) -> bool {
         self.load_sum == 0 && self.util_sum == 0 && self.runnable_sum == 0
@@ -151,11 +159,11 @@ impl SchedAvg {
             self.last_update_time = now;
             return false;
         }
-        let units = elapsed_ns >> 10;
+        let units = elapsed_ns >> UNIT_SHIFT;
         if units == 0 {
             return false;
         }
-        self.last_update_time.0 += units << 10;
+        self.last_update_time.0 += units << UNIT_SHIFT;
         self.take_units(units, sample)
     }
 

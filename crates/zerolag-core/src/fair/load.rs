@@ -61,11 +61,15 @@ impl Scheduler {
     pub(crate) fn update_load(&mut self, q: QueueId, se: EntityId, what: LoadUpdate) {
         let now = self.queue_pelt_now(q);
         let attached = self.entities[se].avg.last_update_time != Instant(0);
-        if attached {
-            self.age_entity(q, se, now);
+        // One switch comes here several times at the same moment: the later ones find everything done.
+        let mut decayed = false;
+        if !self.is_up_to_date(q, se, now) {
+            if attached {
+                self.age_entity(q, se, now);
+            }
+            decayed = self.age_queue(q, now);
+            decayed |= self.propagate_entity(q, se);
         }
-        let mut decayed = self.age_queue(q, now);
-        decayed |= self.propagate_entity(q, se);
         match what {
             LoadUpdate::Join if !attached => {
                 self.attach_load(q, se);
@@ -78,6 +82,17 @@ impl Scheduler {
             LoadUpdate::Join | LoadUpdate::AgeAndReport if decayed => self.report_load(q),
             _ => {}
         }
+    }
+
+    /// Neither has a whole unit of time passed, nor has anything left the queue or come up from below.
+    #[inline]
+    fn is_up_to_date(&self, q: QueueId, se: EntityId, now: Instant) -> bool {
+        let queue = &self.queues[q];
+        let entity = &self.entities[se];
+        queue.avg.is_current(now)
+            && entity.avg.is_current(now)
+            && queue.removed.nr == 0
+            && entity.my_queue.is_none_or(|below| !self.queues[below].propagate)
     }
 
     #[inline]

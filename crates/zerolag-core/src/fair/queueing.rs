@@ -5,11 +5,9 @@
 //! `put_prev_entity()`, 6.12.
 
 use crate::config::FairPolicy;
-use crate::entity::Owner;
 use crate::fair::load::LoadUpdate;
 use crate::features::Feature;
 use crate::ids::{EntityId, QueueId};
-use crate::nice::Policy;
 use crate::scheduler::Scheduler;
 use crate::task::OnRq;
 use crate::units::{Instant, VDelta};
@@ -54,10 +52,8 @@ impl Scheduler {
 
     /// An idle entity gives way to all others.
     pub(crate) fn is_idle_entity(&self, se: EntityId) -> bool {
-        match (self.entities[se].owner, self.entities[se].my_queue) {
-            (Owner::Task(task), _) => self.tasks[task].policy == Policy::Idle,
-            (Owner::Group(_), below) => below.is_some_and(|q| self.queues[q].idle),
-        }
+        let entity = &self.entities[se];
+        entity.my_queue.map_or(entity.idle_policy, |below| self.queues[below].idle)
     }
 
     /// The group's averages count how many are runnable in it, as of now.
@@ -72,7 +68,7 @@ impl Scheduler {
         let idle = self.is_idle_entity(se);
         let entity = &self.entities[se];
         let weight = entity.weight;
-        if let Some(task) = entity.task() {
+        if let Some(task) = entity.task().filter(|_| self.has_domains) {
             let cpu = self.queues[q].cpu;
             self.cpus[cpu].cfs_tasks.push_front(&mut self.tasks, task);
         }
@@ -86,7 +82,7 @@ impl Scheduler {
         let idle = self.is_idle_entity(se);
         let entity = &self.entities[se];
         let weight = entity.weight;
-        if let Some(task) = entity.task() {
+        if let Some(task) = entity.task().filter(|_| self.has_domains) {
             let cpu = self.queues[q].cpu;
             self.cpus[cpu].cfs_tasks.remove(&mut self.tasks, task);
         }

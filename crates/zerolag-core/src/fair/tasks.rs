@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The list of a CPU's queued fair tasks, most recently picked or queued first (`rq->cfs_tasks`).
 //!
-//! Balancing takes tasks from its end: those that have waited longest are the coldest.
+//! Balancing takes tasks from its end: those that have waited longest are the coldest. On a machine without
+//! domains, where nothing is balanced, the list is not kept.
 
 use crate::ids::{IdVec, TaskId};
 use crate::task::Task;

@@ -28,6 +28,7 @@ use core::marker::PhantomData;
 
 use crate::entity::Entity;
 use crate::ids::{EntityId, Id, IdVec};
+use crate::units::VTime;
 
 /// The arena that owns every entity.
 pub(crate) type Entities = IdVec<EntityId, Entity>;
@@ -41,8 +42,8 @@ pub struct Timeline {
 
 /// An order of entities, and the summary of subtrees that goes with it.
 pub(crate) trait Order {
-    /// True if `a` comes strictly before `b`.
-    fn before(a: &Entity, b: &Entity) -> bool;
+    /// What entities are ordered by.
+    fn key(entity: &Entity) -> VTime;
 
     /// The summary of a subtree of one.
     fn reset(entity: &mut Entity);
@@ -60,8 +61,8 @@ pub(crate) struct ByDeadline;
 
 impl Order for ByDeadline {
     #[inline]
-    fn before(a: &Entity, b: &Entity) -> bool {
-        a.deadline.before(b.deadline)
+    fn key(entity: &Entity) -> VTime {
+        entity.deadline
     }
 
     #[inline]
@@ -129,21 +130,22 @@ impl Timeline {
     /// Adds an entity behind those that are equal to it. O(log n).
     #[inline]
     pub(crate) fn insert<O: Order>(&mut self, entities: &mut Entities, id: EntityId) {
-        O::reset(&mut entities[id]);
+        let key = O::key(&entities[id]);
         let mut parent = None;
         let mut next = self.root;
         let mut went_left = false;
         let mut is_first = true;
         while let Some(at) = next {
             parent = Some(at);
-            went_left = O::before(&entities[id], &entities[at]);
-            let node = &entities[at].node;
-            next = if went_left { node.left } else { node.right };
+            let other = &entities[at];
+            went_left = key.before(O::key(other));
+            next = if went_left { other.node.left } else { other.node.right };
             is_first &= went_left;
         }
-        let node = &mut entities[id].node;
-        (node.left, node.right) = (None, None);
-        node.set(parent, Colour::Red);
+        let entity = &mut entities[id];
+        O::reset(entity);
+        (entity.node.left, entity.node.right) = (None, None);
+        entity.node.set(parent, Colour::Red);
         match parent {
             None => self.root = Some(id),
             Some(p) if went_left => entities[p].node.left = Some(id),
@@ -452,7 +454,7 @@ mod tests {
     use crate::entity::Owner;
     use crate::ids::{QueueId, TaskId};
     use crate::nice::Nice;
-    use crate::units::{Nanos, VTime};
+    use crate::units::Nanos;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 

@@ -72,6 +72,7 @@ impl Scheduler {
         // Among fair policies the priority stays what it was, and with it the place.
         let standing = self.take_out(task, was_fair != is_fair);
         self.tasks[task].policy = policy;
+        self.entities[se].idle_policy = policy == Policy::Idle;
         if takes_slice {
             let entity = &mut self.entities[se];
             entity.custom_slice = slice.is_some();

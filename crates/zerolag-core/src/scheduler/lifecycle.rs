@@ -10,6 +10,7 @@ use crate::fair::Enqueue;
 use crate::fair::tasks::TaskLink;
 use crate::features::Feature;
 use crate::ids::{CpuId, GroupId, TaskId};
+use crate::nice::Policy;
 use crate::pelt::SchedAvg;
 use crate::scheduler::Scheduler;
 use crate::task::{OnRq, Task, TaskSpec, TaskState, Waker};
@@ -34,6 +35,7 @@ impl Scheduler {
         let task = TaskId(self.tasks.len() as u32);
         let place = self.groups[spec.group].on(spec.cpu);
         let mut entity = Entity::new(Owner::Task(task), place.queue, spec.policy.load(spec.nice));
+        entity.idle_policy = spec.policy == Policy::Idle;
         entity.custom_slice = spec.slice.is_some();
         entity.slice = spec.slice.map_or(self.config.tunables.base_slice, clamp_slice);
         // Taken for heavy until it has shown what it is.

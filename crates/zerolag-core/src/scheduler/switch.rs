@@ -264,7 +264,7 @@ impl Scheduler {
 
     /// A fair task has become the running one (`__set_next_task_fair()`).
     fn fair_started(&mut self, cpu: CpuId, next: TaskId) {
-        if self.tasks[next].on_rq == OnRq::Queued {
+        if self.has_domains && self.tasks[next].on_rq == OnRq::Queued {
             self.cpus[cpu].cfs_tasks.move_to_front(&mut self.tasks, next);
         }
         self.update_misfit(cpu, Some(next));
