@@ -85,10 +85,24 @@ pub struct Entity {
 /// Links of a timeline node, inside the entity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Node {
-    pub(crate) left: Option<EntityId>,
-    pub(crate) right: Option<EntityId>,
-    /// Index of the parent plus one, shifted left, with the colour in the lowest bit.
+    /// Left and right.
+    pub(crate) children: [Option<EntityId>; 2],
+    /// The parent as a number, shifted left, with the colour in the lowest bit.
     pub(crate) parent_and_colour: u32,
+}
+
+impl Node {
+    /// What comes before.
+    #[inline]
+    pub(crate) const fn left(&self) -> Option<EntityId> {
+        self.children[0]
+    }
+
+    /// What comes after.
+    #[inline]
+    pub(crate) const fn right(&self) -> Option<EntityId> {
+        self.children[1]
+    }
 }
 
 impl Entity {

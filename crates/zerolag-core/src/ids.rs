@@ -56,6 +56,28 @@ macro_rules! id {
             }
         }
 
+        impl $name {
+            /// As a number that is 0 for nothing.
+            #[inline]
+            #[allow(dead_code, reason = "not every niche id is packed")]
+            pub(crate) const fn pack(id: Option<Self>) -> u32 {
+                match id {
+                    None => 0,
+                    Some(id) => id.0.get(),
+                }
+            }
+
+            /// From such a number.
+            #[inline]
+            #[allow(dead_code, reason = "not every niche id is packed")]
+            pub(crate) const fn unpack(number: u32) -> Option<Self> {
+                match NonZeroU32::new(number) {
+                    None => None,
+                    Some(n) => Some(Self(n)),
+                }
+            }
+        }
+
         id!(print $name, $prefix);
     };
     (print $name:ident, $prefix:literal) => {
@@ -194,6 +216,18 @@ impl<I: Id, T> IdVec<I, T> {
     #[inline]
     pub fn get(&self, id: I) -> Option<&T> {
         self.items.get(id.index())
+    }
+
+    /// The elements without their ids.
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[T] {
+        &self.items
+    }
+
+    /// The elements without their ids.
+    #[inline]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.items
     }
 
     /// Ids in ascending order.

@@ -61,14 +61,14 @@ impl CfsRq {
         let mut at = self.timeline.root();
         while let Some(id) = at {
             let node = &entities[id];
-            if let Some(left) = node.node.left
+            if let Some(left) = node.node.left()
                 && self.is_eligible_at(mean, entities[left].subtree_min)
             {
                 at = Some(left);
             } else if self.is_eligible_at(mean, node.vruntime) {
                 return Some(id);
             } else {
-                at = node.node.right;
+                at = node.node.right();
             }
         }
         None

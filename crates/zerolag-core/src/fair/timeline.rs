@@ -24,8 +24,6 @@
 //! The shape is the one the kernel's lib/rbtree.c produces for the same operations. That matters to one
 //! caller only: the pick of the 2023 series, whose known fault depends on the shape.
 
-use core::marker::PhantomData;
-
 use crate::entity::Entity;
 use crate::ids::{EntityId, Id, IdVec};
 use crate::units::VTime;
@@ -49,10 +47,10 @@ pub(crate) trait Order {
     fn reset(entity: &mut Entity);
 
     /// Recomputes the summary of `id` from the node and its children. Returns true if it changed.
-    fn summarise(entities: &mut Entities, id: EntityId) -> bool;
+    fn summarise(entities: &mut [Entity], id: EntityId) -> bool;
 
     /// Gives `to`, which takes the place of `from`, its summary.
-    fn inherit(entities: &mut Entities, from: EntityId, to: EntityId);
+    fn inherit(entities: &mut [Entity], from: EntityId, to: EntityId);
 }
 
 /// By deadline; the summary is the least vruntime and the shortest slice (6.8 and later).
@@ -72,16 +70,22 @@ impl Order for ByDeadline {
     }
 
     #[inline]
-    fn summarise(entities: &mut Entities, id: EntityId) -> bool {
-        let node = &entities[id];
+    fn summarise(entities: &mut [Entity], id: EntityId) -> bool {
+        let node = &entities[id.index()];
         let (mut min, mut slice) = (node.vruntime, node.slice);
-        for child in [node.node.left, node.node.right].into_iter().flatten() {
-            let child = &entities[child];
+        let [left, right] = node.node.children;
+        if let Some(left) = left {
+            let child = &entities[left.index()];
             min = min.min(child.subtree_min);
             slice = slice.min(child.subtree_slice);
         }
-        let node = &mut entities[id];
-        let changed = (node.subtree_min, node.subtree_slice) != (min, slice);
+        if let Some(right) = right {
+            let child = &entities[right.index()];
+            min = min.min(child.subtree_min);
+            slice = slice.min(child.subtree_slice);
+        }
+        let node = &mut entities[id.index()];
+        let changed = node.subtree_min != min || node.subtree_slice != slice;
         (node.subtree_min, node.subtree_slice) = (min, slice);
         changed
     }
@@ -90,8 +94,8 @@ impl Order for ByDeadline {
     /// not handed over, and stays what it was below `to` until something changes there. So it may be too
     /// long. Group slices depend on it, hence it is the same here.
     #[inline]
-    fn inherit(entities: &mut Entities, from: EntityId, to: EntityId) {
-        entities[to].subtree_min = entities[from].subtree_min;
+    fn inherit(entities: &mut [Entity], from: EntityId, to: EntityId) {
+        entities[to.index()].subtree_min = entities[from.index()].subtree_min;
     }
 }
 
@@ -116,7 +120,7 @@ impl Timeline {
     /// The entity that comes last in the order. O(log n).
     pub fn last(&self, entities: &IdVec<EntityId, Entity>) -> Option<EntityId> {
         let mut last = self.root?;
-        while let Some(right) = entities[last].node.right {
+        while let Some(right) = entities[last].node.right() {
             last = right;
         }
         Some(last)
@@ -130,61 +134,256 @@ impl Timeline {
     /// Adds an entity behind those that are equal to it. O(log n).
     #[inline]
     pub(crate) fn insert<O: Order>(&mut self, entities: &mut Entities, id: EntityId) {
-        let key = O::key(&entities[id]);
-        let mut parent = None;
-        let mut next = self.root;
-        let mut went_left = false;
-        let mut is_first = true;
-        while let Some(at) = next {
-            parent = Some(at);
-            let other = &entities[at];
-            went_left = key.before(O::key(other));
-            next = if went_left { other.node.left } else { other.node.right };
-            is_first &= went_left;
-        }
-        let entity = &mut entities[id];
+        let entities = entities.as_mut_slice();
+        let (parent, side) = self.find_place(entities, O::key(&entities[id.index()]), O::key);
+        let entity = &mut entities[id.index()];
         O::reset(entity);
-        (entity.node.left, entity.node.right) = (None, None);
-        entity.node.set(parent, Colour::Red);
+        entity.node.children = [None, None];
+        entity.node.set(parent, RED);
         match parent {
-            None => self.root = Some(id),
-            Some(p) if went_left => entities[p].node.left = Some(id),
-            Some(p) => entities[p].node.right = Some(id),
+            None => {
+                (self.root, self.first) = (Some(id), Some(id));
+                entity.node.set(None, BLACK);
+            }
+            Some(p) => {
+                if side == LEFT && self.first == parent {
+                    self.first = Some(id);
+                }
+                entities[p.index()].node.children[side] = Some(id);
+                propagate::<O>(entities, parent, None);
+                if entities[p.index()].node.is_red() {
+                    self.rebalance_after_insert::<O>(entities, id, p);
+                }
+            }
         }
-        if is_first {
-            self.first = Some(id);
+    }
+
+    /// The leaf below which a key belongs, behind equal ones, and on which side.
+    ///
+    /// Two loops, one for each direction, so that the processor can guess the way and fetch the next node
+    /// before the comparison is done.
+    #[inline]
+    fn find_place(
+        &self,
+        entities: &[Entity],
+        key: VTime,
+        key_of: impl Fn(&Entity) -> VTime,
+    ) -> (Option<EntityId>, usize) {
+        let Some(mut at) = self.root else { return (None, LEFT) };
+        loop {
+            while !key.before(key_of(&entities[at.index()])) {
+                match entities[at.index()].node.right() {
+                    Some(right) => at = right,
+                    None => return (Some(at), RIGHT),
+                }
+            }
+            match entities[at.index()].node.left() {
+                Some(left) => at = left,
+                None => return (Some(at), LEFT),
+            }
         }
-        propagate::<O>(entities, parent, None);
-        Tree::<O>::of(self, entities).rebalance_after_insert(id);
     }
 
     /// Takes an entity out. O(log n).
     #[inline]
     pub(crate) fn remove<O: Order>(&mut self, entities: &mut Entities, id: EntityId) {
+        let entities = entities.as_mut_slice();
         if self.first == Some(id) {
-            self.first = successor(entities, id);
+            self.first = successor_in(entities, id);
         }
-        Tree::<O>::of(self, entities).remove(id);
+        let node = entities[id.index()].node;
+        match node.children {
+            [Some(left), Some(right)] => self.remove_inner::<O>(entities, id, left, right),
+            [only, None] | [None, only] => {
+                let parent = node.parent();
+                self.replace_child(entities, parent, id, only);
+                if let Some(child) = only {
+                    // An only child is red: painted black it makes up for the loss.
+                    entities[child.index()].node.set(parent, BLACK);
+                }
+                propagate::<O>(entities, parent, None);
+                if only.is_none() && !node.is_red() {
+                    self.rebalance_after_removal::<O>(entities, parent, None);
+                }
+            }
+        }
     }
 
     /// Brings the summaries up to date after a change in a node that is in the tree.
     #[inline]
     pub(crate) fn refresh<O: Order>(&self, entities: &mut Entities, id: EntityId) {
-        propagate::<O>(entities, Some(id), None);
+        propagate::<O>(entities.as_mut_slice(), Some(id), None);
+    }
+
+    /// Takes out a node with two children: its successor, which has no left child, moves into its place.
+    fn remove_inner<O: Order>(
+        &mut self,
+        entities: &mut [Entity],
+        id: EntityId,
+        left: EntityId,
+        right: EntityId,
+    ) {
+        let node = entities[id.index()].node;
+        let parent = node.parent();
+        let mut next = right;
+        while let Some(l) = entities[next.index()].node.left() {
+            next = l;
+        }
+        let lost_black = !entities[next.index()].node.is_red();
+        let filler = entities[next.index()].node.right();
+        // The parent of the place that lost a node.
+        let mut hole = next;
+        if next != right {
+            hole = entities[next.index()].node.parent().expect("the successor lies below");
+            entities[hole.index()].node.children[LEFT] = filler;
+            if let Some(f) = filler {
+                entities[f.index()].node.set_parent(Some(hole));
+            }
+            entities[next.index()].node.children[RIGHT] = Some(right);
+            entities[right.index()].node.set_parent(Some(next));
+        }
+        entities[next.index()].node.children[LEFT] = Some(left);
+        entities[left.index()].node.set_parent(Some(next));
+        self.replace_child(entities, parent, id, Some(next));
+        entities[next.index()].node.set(parent, node.is_red());
+        O::inherit(entities, id, next);
+        if hole != next {
+            propagate::<O>(entities, Some(hole), Some(next));
+        }
+        propagate::<O>(entities, Some(next), None);
+        match filler {
+            Some(f) => entities[f.index()].node.set_red(BLACK),
+            None if lost_black => self.rebalance_after_removal::<O>(entities, Some(hole), None),
+            None => {}
+        }
+    }
+
+    /// Makes `parent` point to `new` where it pointed to `old`.
+    #[inline]
+    fn replace_child(
+        &mut self,
+        entities: &mut [Entity],
+        parent: Option<EntityId>,
+        old: EntityId,
+        new: Option<EntityId>,
+    ) {
+        match parent {
+            None => self.root = new,
+            Some(p) => {
+                let children = &mut entities[p.index()].node.children;
+                let side = if children[LEFT] == Some(old) { LEFT } else { RIGHT };
+                children[side] = new;
+            }
+        }
+    }
+
+    /// Moves `top` down to its `side`; its child on the other side takes its place, summary and colour
+    /// included, and is returned. `top` becomes red.
+    fn rotate<O: Order>(&mut self, entities: &mut [Entity], top: EntityId, side: usize) -> EntityId {
+        let node = entities[top.index()].node;
+        let up = node.children[1 - side].expect("a rotation lifts a child");
+        let middle = entities[up.index()].node.children[side];
+        entities[up.index()].node.children[side] = Some(top);
+        entities[up.index()].node.parent_and_colour = node.parent_and_colour;
+        entities[top.index()].node.children[1 - side] = middle;
+        entities[top.index()].node.set(Some(up), RED);
+        if let Some(m) = middle {
+            entities[m.index()].node.set_parent(Some(top));
+        }
+        self.replace_child(entities, node.parent(), top, Some(up));
+        O::inherit(entities, top, up);
+        O::summarise(entities, top);
+        up
+    }
+
+    /// Restores "no red node has a red child" after the red `node` came below the red `parent`.
+    fn rebalance_after_insert<O: Order>(
+        &mut self,
+        entities: &mut [Entity],
+        mut node: EntityId,
+        mut parent: EntityId,
+    ) {
+        loop {
+            let grandparent = entities[parent.index()].node.parent().expect("the root is black");
+            let children = entities[grandparent.index()].node.children;
+            let side = if children[LEFT] == Some(parent) { LEFT } else { RIGHT };
+            if let Some(uncle) = children[1 - side].filter(|&u| entities[u.index()].node.is_red()) {
+                entities[uncle.index()].node.set_red(BLACK);
+                entities[parent.index()].node.set_red(BLACK);
+                let Some(above) = entities[grandparent.index()].node.parent() else { return };
+                entities[grandparent.index()].node.set_red(RED);
+                if !entities[above.index()].node.is_red() {
+                    return;
+                }
+                (node, parent) = (grandparent, above);
+                continue;
+            }
+            if entities[parent.index()].node.children[1 - side] == Some(node) {
+                self.rotate::<O>(entities, parent, side);
+            }
+            self.rotate::<O>(entities, grandparent, 1 - side);
+            return;
+        }
+    }
+
+    /// Restores "every path has as many black nodes": paths through `node`, below `parent`, lack one.
+    fn rebalance_after_removal<O: Order>(
+        &mut self,
+        entities: &mut [Entity],
+        mut parent: Option<EntityId>,
+        mut node: Option<EntityId>,
+    ) {
+        let is_red = |entities: &[Entity], id: Option<EntityId>| {
+            id.is_some_and(|id| entities[id.index()].node.is_red())
+        };
+        while let Some(p) = parent {
+            let side = if entities[p.index()].node.children[LEFT] == node { LEFT } else { RIGHT };
+            let far = 1 - side;
+            let mut sibling = entities[p.index()].node.children[far].expect("the other side is higher");
+            if entities[sibling.index()].node.is_red() {
+                self.rotate::<O>(entities, p, side);
+                sibling = entities[p.index()].node.children[far].expect("a red sibling has children");
+            }
+            let nephews = entities[sibling.index()].node.children;
+            if !is_red(entities, nephews[far]) {
+                if !is_red(entities, nephews[side]) {
+                    entities[sibling.index()].node.set_red(RED);
+                    if entities[p.index()].node.is_red() {
+                        entities[p.index()].node.set_red(BLACK);
+                        return;
+                    }
+                    node = Some(p);
+                    parent = entities[p.index()].node.parent();
+                    continue;
+                }
+                sibling = self.rotate::<O>(entities, sibling, far);
+            }
+            let top = self.rotate::<O>(entities, p, side);
+            debug_assert_eq!(top, sibling);
+            entities[p.index()].node.set_red(BLACK);
+            if let Some(outer) = entities[top.index()].node.children[far] {
+                entities[outer.index()].node.set_red(BLACK);
+            }
+            return;
+        }
     }
 }
 
 /// The next entity in order.
 pub(crate) fn successor(entities: &Entities, id: EntityId) -> Option<EntityId> {
-    if let Some(mut next) = entities[id].node.right {
-        while let Some(left) = entities[next].node.left {
+    successor_in(entities.as_slice(), id)
+}
+
+fn successor_in(entities: &[Entity], id: EntityId) -> Option<EntityId> {
+    if let Some(mut next) = entities[id.index()].node.right() {
+        while let Some(left) = entities[next.index()].node.left() {
             next = left;
         }
         return Some(next);
     }
     let mut child = id;
-    while let Some(parent) = entities[child].node.parent() {
-        if entities[parent].node.left == Some(child) {
+    while let Some(parent) = entities[child.index()].node.parent() {
+        if entities[parent.index()].node.left() == Some(child) {
             return Some(parent);
         }
         child = parent;
@@ -194,257 +393,48 @@ pub(crate) fn successor(entities: &Entities, id: EntityId) -> Option<EntityId> {
 
 /// Recomputes summaries from `from` up to but not including `end`, as long as something changes.
 #[inline]
-fn propagate<O: Order>(entities: &mut Entities, from: Option<EntityId>, end: Option<EntityId>) {
+fn propagate<O: Order>(entities: &mut [Entity], from: Option<EntityId>, end: Option<EntityId>) {
     let mut at = from;
     while at != end {
         let Some(id) = at else { return };
         if !O::summarise(entities, id) {
             return;
         }
-        at = entities[id].node.parent();
+        at = entities[id.index()].node.parent();
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Colour {
-    Red,
-    Black,
-}
+/// Positions among a node's children; the cases of rebalancing come in mirrored pairs.
+const LEFT: usize = 0;
+const RIGHT: usize = 1;
+
+const RED: bool = true;
+const BLACK: bool = false;
 
 impl crate::entity::Node {
     #[inline]
     fn parent(&self) -> Option<EntityId> {
-        match self.parent_and_colour >> 1 {
-            0 => None,
-            n => Some(EntityId::from_index(n as usize - 1)),
-        }
+        EntityId::unpack(self.parent_and_colour >> 1)
     }
 
     #[inline]
-    fn colour(&self) -> Colour {
-        if self.parent_and_colour & 1 == 0 { Colour::Red } else { Colour::Black }
+    fn is_red(&self) -> bool {
+        self.parent_and_colour & 1 != 0
     }
 
     #[inline]
-    fn set(&mut self, parent: Option<EntityId>, colour: Colour) {
-        let parent = parent.map_or(0, |p| p.index() as u32 + 1);
-        self.parent_and_colour = parent << 1 | u32::from(colour == Colour::Black);
+    fn set(&mut self, parent: Option<EntityId>, red: bool) {
+        self.parent_and_colour = EntityId::pack(parent) << 1 | u32::from(red);
     }
 
     #[inline]
     fn set_parent(&mut self, parent: Option<EntityId>) {
-        self.set(parent, self.colour());
+        self.parent_and_colour = EntityId::pack(parent) << 1 | self.parent_and_colour & 1;
     }
 
     #[inline]
-    fn set_colour(&mut self, colour: Colour) {
-        self.parent_and_colour = self.parent_and_colour & !1 | u32::from(colour == Colour::Black);
-    }
-}
-
-/// One side of a node; the cases of rebalancing come in mirrored pairs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Left,
-    Right,
-}
-
-impl Side {
-    const fn other(self) -> Self {
-        match self {
-            Self::Left => Self::Right,
-            Self::Right => Self::Left,
-        }
-    }
-}
-
-/// A timeline together with its arena, for the length of one operation.
-struct Tree<'a, O> {
-    timeline: &'a mut Timeline,
-    entities: &'a mut Entities,
-    order: PhantomData<O>,
-}
-
-impl<'a, O: Order> Tree<'a, O> {
-    fn of(timeline: &'a mut Timeline, entities: &'a mut Entities) -> Self {
-        Self { timeline, entities, order: PhantomData }
-    }
-
-    fn child(&self, id: EntityId, side: Side) -> Option<EntityId> {
-        let node = &self.entities[id].node;
-        match side {
-            Side::Left => node.left,
-            Side::Right => node.right,
-        }
-    }
-
-    fn set_child(&mut self, id: EntityId, side: Side, child: Option<EntityId>) {
-        let node = &mut self.entities[id].node;
-        match side {
-            Side::Left => node.left = child,
-            Side::Right => node.right = child,
-        }
-    }
-
-    fn is_red(&self, id: Option<EntityId>) -> bool {
-        id.is_some_and(|id| self.entities[id].node.colour() == Colour::Red)
-    }
-
-    fn parent(&self, id: EntityId) -> Option<EntityId> {
-        self.entities[id].node.parent()
-    }
-
-    fn paint(&mut self, id: EntityId, colour: Colour) {
-        self.entities[id].node.set_colour(colour);
-    }
-
-    /// Makes `parent` point to `new` where it pointed to `old`.
-    fn replace_child(&mut self, parent: Option<EntityId>, old: EntityId, new: Option<EntityId>) {
-        match parent {
-            None => self.timeline.root = new,
-            Some(p) if self.entities[p].node.left == Some(old) => self.entities[p].node.left = new,
-            Some(p) => self.entities[p].node.right = new,
-        }
-    }
-
-    /// Moves `top` down to its `side`; its child on the other side takes its place, summary included.
-    fn rotate(&mut self, top: EntityId, side: Side) -> EntityId {
-        let up = self.child(top, side.other()).expect("a rotation lifts a child");
-        let middle = self.child(up, side);
-        let parent = self.parent(top);
-        self.set_child(top, side.other(), middle);
-        if let Some(m) = middle {
-            self.entities[m].node.set_parent(Some(top));
-        }
-        self.replace_child(parent, top, Some(up));
-        self.entities[up].node.set_parent(parent);
-        self.set_child(up, side, Some(top));
-        self.entities[top].node.set_parent(Some(up));
-        O::inherit(self.entities, top, up);
-        O::summarise(self.entities, top);
-        up
-    }
-
-    /// Restores "no red node has a red child" after a red leaf came in.
-    fn rebalance_after_insert(&mut self, id: EntityId) {
-        let mut node = id;
-        loop {
-            let Some(parent) = self.parent(node) else {
-                self.paint(node, Colour::Black);
-                return;
-            };
-            if !self.is_red(Some(parent)) {
-                return;
-            }
-            let grandparent = self.parent(parent).expect("the root is black");
-            let side =
-                if self.child(grandparent, Side::Left) == Some(parent) { Side::Left } else { Side::Right };
-            let uncle = self.child(grandparent, side.other());
-            if let Some(u) = uncle.filter(|&u| self.is_red(Some(u))) {
-                self.paint(u, Colour::Black);
-                self.paint(parent, Colour::Black);
-                self.paint(grandparent, Colour::Red);
-                node = grandparent;
-                continue;
-            }
-            if self.child(parent, side.other()) == Some(node) {
-                self.rotate(parent, side);
-            }
-            let top = self.rotate(grandparent, side.other());
-            self.paint(top, Colour::Black);
-            self.paint(grandparent, Colour::Red);
-            return;
-        }
-    }
-
-    fn remove(&mut self, id: EntityId) {
-        let node = self.entities[id].node;
-        let parent = node.parent();
-        // `hole` is the parent of the place that lost a node, `filler` what is there now.
-        let (hole, filler, lost);
-        if let (Some(left), Some(right)) = (node.left, node.right) {
-            let mut next = right;
-            while let Some(l) = self.child(next, Side::Left) {
-                next = l;
-            }
-            lost = self.entities[next].node.colour();
-            filler = self.child(next, Side::Right);
-            if next == right {
-                hole = Some(next);
-            } else {
-                let next_parent = self.parent(next).expect("the successor lies below");
-                hole = Some(next_parent);
-                self.set_child(next_parent, Side::Left, filler);
-                if let Some(f) = filler {
-                    self.entities[f].node.set_parent(Some(next_parent));
-                }
-                self.set_child(next, Side::Right, Some(right));
-                self.entities[right].node.set_parent(Some(next));
-            }
-            self.set_child(next, Side::Left, Some(left));
-            self.entities[left].node.set_parent(Some(next));
-            self.replace_child(parent, id, Some(next));
-            self.entities[next].node.set(parent, node.colour());
-            O::inherit(self.entities, id, next);
-            if hole != Some(next) {
-                propagate::<O>(self.entities, hole, Some(next));
-            }
-            propagate::<O>(self.entities, Some(next), None);
-        } else {
-            lost = node.colour();
-            filler = node.left.or(node.right);
-            hole = parent;
-            self.replace_child(parent, id, filler);
-            if let Some(f) = filler {
-                self.entities[f].node.set_parent(parent);
-            }
-            propagate::<O>(self.entities, parent, None);
-        }
-        if lost == Colour::Black {
-            match filler {
-                // An only child is red: painting it black makes up for the loss.
-                Some(f) if self.is_red(Some(f)) => self.paint(f, Colour::Black),
-                _ => self.rebalance_after_removal(hole, filler),
-            }
-        }
-    }
-
-    /// Restores "every path has as many black nodes": paths through `node`, below `parent`, lack one.
-    fn rebalance_after_removal(&mut self, mut parent: Option<EntityId>, mut node: Option<EntityId>) {
-        while let Some(p) = parent {
-            if self.is_red(node) {
-                break;
-            }
-            let side = if self.child(p, Side::Left) == node { Side::Left } else { Side::Right };
-            let far = side.other();
-            let mut sibling = self.child(p, far).expect("the other side is higher");
-            if self.is_red(Some(sibling)) {
-                self.rotate(p, side);
-                self.paint(sibling, Colour::Black);
-                self.paint(p, Colour::Red);
-                sibling = self.child(p, far).expect("a red sibling has children");
-            }
-            if !self.is_red(self.child(sibling, far)) {
-                if !self.is_red(self.child(sibling, side)) {
-                    self.paint(sibling, Colour::Red);
-                    node = Some(p);
-                    parent = self.parent(p);
-                    continue;
-                }
-                sibling = self.rotate(sibling, far);
-                self.paint(sibling, Colour::Black);
-            }
-            let colour = self.entities[p].node.colour();
-            self.rotate(p, side);
-            self.paint(sibling, colour);
-            self.paint(p, Colour::Black);
-            let outer = self.child(sibling, far).expect("the far nephew is red");
-            self.paint(outer, Colour::Black);
-            return;
-        }
-        if let Some(n) = node {
-            self.paint(n, Colour::Black);
-        }
+    fn set_red(&mut self, red: bool) {
+        self.parent_and_colour = self.parent_and_colour & !1 | u32::from(red);
     }
 }
 
@@ -475,18 +465,18 @@ mod tests {
         let id = id?;
         let e = &entities[id];
         assert_eq!(e.node.parent(), parent);
-        if e.node.colour() == Colour::Red {
-            for c in [e.node.left, e.node.right].into_iter().flatten() {
-                assert!(entities[c].node.colour() == Colour::Black, "a red node has a red child");
+        if e.node.is_red() {
+            for c in e.node.children.into_iter().flatten() {
+                assert!(!entities[c].node.is_red(), "a red node has a red child");
             }
         }
-        let l = audit(entities, e.node.left, Some(id));
-        let r = audit(entities, e.node.right, Some(id));
+        let l = audit(entities, e.node.left(), Some(id));
+        let r = audit(entities, e.node.right(), Some(id));
         let height = l.map_or(0, |x| x.0);
         assert_eq!(height, r.map_or(0, |x| x.0), "black heights differ");
         let min = [l, r].into_iter().flatten().map(|x| x.1).fold(e.vruntime.0, u64::min);
         assert_eq!(e.subtree_min.0, min, "least vruntime below {id:?}");
-        Some((height + u32::from(e.node.colour() == Colour::Black), min))
+        Some((height + u32::from(!e.node.is_red()), min))
     }
 
     proptest! {
