@@ -11,7 +11,8 @@ use core::ptr;
 use zerolag_core::ids::CpuId;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::scheduler::Scheduler;
-use zerolag_core::units::{Capacity, Instant};
+use zerolag_core::topology::TopologyBuilder;
+use zerolag_core::units::Instant;
 
 /// Has no memory to give: nothing here is ever run.
 struct Nothing;
@@ -36,7 +37,9 @@ fn panic(_: &PanicInfo<'_>) -> ! {
 /// Keeps the scheduler in the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn zerolag_tick() -> bool {
-    let Some(config) = Kernel::V6_12.config(1) else { return false };
-    let mut scheduler = Scheduler::new(config, [Capacity::FULL]);
+    let (Some(config), Ok(machine)) = (Kernel::V6_12.config(1), TopologyBuilder::new().build()) else {
+        return false;
+    };
+    let mut scheduler = Scheduler::new(config, machine);
     scheduler.tick(Instant(4_000_000), CpuId(0))
 }

@@ -13,6 +13,7 @@
 //! * [`metrics::Metrics`] sums a schedule up: shares, switches, latencies.
 //! * [`analyses`] writes the tables of `perf sched`.
 //! * [`timeline`] draws it.
+//! * [`write`](mod@write) writes it for other tools.
 //! * [`check`] finds what cannot be.
 //!
 //! Nothing here reads a clock, draws a random number or keeps a whole recording in memory.
@@ -24,10 +25,13 @@ pub mod check;
 mod dense;
 pub mod loss;
 pub mod metrics;
+mod perfetto_schema;
+mod protobuf;
 pub mod read;
 pub mod sort;
 pub mod tasks;
 pub mod timeline;
+pub mod write;
 
 pub use loss::LossReport;
 pub use tasks::TaskTable;

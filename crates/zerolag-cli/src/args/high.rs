@@ -6,20 +6,33 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use zerolag_core::config::Config;
 use zerolag_core::kernel::Kernel;
+use zerolag_core::topology::Topology;
+use zerolag_sim::machines;
 
 use crate::failure::Failure;
 
 /// A kernel whose scheduler this version has.
 pub(crate) fn implemented(kernel: Kernel) -> Result<Kernel, Failure> {
-    if Kernel::implemented().any(|k| k == kernel) {
-        return Ok(kernel);
+    config(kernel, 1).map(|_| kernel)
+}
+
+/// The configuration of a kernel on a machine with `cpus` CPUs.
+pub(crate) fn config(kernel: Kernel, cpus: usize) -> Result<Config, Failure> {
+    if let Some(config) = kernel.config(cpus) {
+        return Ok(config);
     }
     let have: Vec<_> = Kernel::implemented().map(Kernel::name).collect();
     Err(Failure::Input(format!(
         "this version does not have the scheduler of Linux {kernel}; it has: {}",
         have.join(", ")
     )))
+}
+
+/// The machine of this name, or in this file or directory.
+pub(crate) fn machine(name: &str) -> Result<Topology, Failure> {
+    machines::open(name).map_err(Failure::input)
 }
 
 /// Where input comes from: a file, or standard input (`-`).

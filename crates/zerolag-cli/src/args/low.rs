@@ -29,6 +29,11 @@ pub(crate) enum Command {
     Script(Script),
     /// Show which features a kernel's scheduler has, their defaults, and the first and last known kernel with each.
     Features(Features),
+    /// Show a machine: its cores, caches and nodes, and the scheduling domains built on it.
+    Topology(Topology),
+    /// Measure what a decision costs, in the loops of the reference's bench mode.
+    #[command(hide = true)]
+    Bench(Bench),
     /// Print a completion script for a shell.
     Completions(Completions),
     /// Write manual pages, one for each command.
@@ -79,6 +84,43 @@ pub(crate) struct Features {
     pub(crate) json: bool,
 }
 
+/// Arguments of `zerolag topology`.
+#[derive(Debug, Args)]
+pub(crate) struct Topology {
+    /// The machine: a name, Ncpu for N equal CPUs, or a file or directory (hwloc XML, a copy of
+    /// /sys/devices, TOML). Without one, machines that have a name are listed.
+    pub(crate) machine: Option<String>,
+    /// Print the scheduling domains that a kernel builds on it.
+    #[arg(long, requires = "machine", conflicts_with_all = ["json", "toml"])]
+    pub(crate) domains: bool,
+    /// The kernel that builds them.
+    #[arg(long, value_name = "K", default_value = "6.12", value_parser = kernel())]
+    pub(crate) kernel: Kernel,
+    /// Print the machine as TOML, in the form that is also read.
+    #[arg(long, requires = "machine", conflicts_with = "json")]
+    pub(crate) toml: bool,
+    /// Print JSON (schema zerolag.topology/1).
+    #[arg(long, requires = "machine")]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `zerolag bench`.
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// Numbers of tasks, at least 2 each.
+    #[arg(default_values_t = [2, 16, 128, 1024, 8192], value_parser = at_least(2, 1 << 20))]
+    pub(crate) tasks: Vec<usize>,
+    /// How many groups the tasks are below the root.
+    #[arg(long, default_value_t = 0, value_parser = at_least(0, 64))]
+    pub(crate) depth: usize,
+    /// Steps of each kind per repetition; there are seven.
+    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) iterations: u32,
+    /// The kernel whose scheduler is measured.
+    #[arg(long, value_name = "K", default_value = "6.12", value_parser = kernel())]
+    pub(crate) kernel: Kernel,
+}
+
 /// Arguments of `zerolag completions`.
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
@@ -97,4 +139,9 @@ pub(crate) struct Man {
 fn kernel() -> impl TypedValueParser<Value = Kernel> {
     PossibleValuesParser::new(Kernel::ALL.map(Kernel::name))
         .map(|name| Kernel::by_name(&name).expect("only names of kernels get through"))
+}
+
+/// Reads a number within bounds.
+fn at_least(least: u64, most: u64) -> impl TypedValueParser<Value = usize> {
+    clap::value_parser!(u64).range(least..=most).map(|n| n as usize)
 }

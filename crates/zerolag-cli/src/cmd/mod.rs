@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One module for each command.
 
+mod bench;
 mod features;
 mod script;
 mod setup;
+mod topology;
 
 use std::io::Write;
 
@@ -15,6 +17,8 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
     match cli.command {
         Command::Script(args) => script::run(&args, out),
         Command::Features(args) => features::run(&args, out),
+        Command::Topology(args) => topology::run(&args, out),
+        Command::Bench(args) => bench::run(&args, out),
         Command::Completions(args) => setup::completions(&args, out),
         Command::Man(args) => setup::man(&args),
     }

@@ -5,3 +5,4 @@ mod features;
 mod manners;
 mod script;
 mod support;
+mod topology;

@@ -160,6 +160,9 @@ pub struct Workload {
     pub devices: IdVec<DeviceId, DeviceSpec>,
     /// Timers that tasks share.
     pub timers: IdVec<TimerId, Named>,
+    /// Numbers of [`Op::Mark`](crate::program::Op::Mark) given out so far: a model that uses marks takes as
+    /// many as it needs, so that no other model's tasks report the same.
+    pub marks: u32,
 }
 
 impl Default for Workload {
@@ -185,6 +188,7 @@ impl Workload {
             rosters: IdVec::new(),
             devices: IdVec::new(),
             timers: IdVec::new(),
+            marks: 0,
         }
     }
 

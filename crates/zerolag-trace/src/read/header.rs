@@ -60,7 +60,10 @@ fn bracketed(line: &[u8]) -> Option<Header<'_>> {
                 return Some((cpu, (time, event_and_body(c)?)));
             }
             *c = here;
-            c.word();
+            if c.word().starts_with(b"[") {
+                // The CPU comes only now; what was taken for it is part of a name.
+                return None;
+            }
         }
         None
     })?;
@@ -162,6 +165,7 @@ mod tests {
     #[test]
     fn a_name_may_look_like_a_header() {
         check("  x [7] 1.5: y 5 [001] 1.000002: g:e: b", "  x [7] 1.5: y 5 ", 1, 1_000_002_000, "e", "b");
+        check("  app [0]   5 [001] 1.000002: g:e: b", "  app [0]   5 ", 1, 1_000_002_000, "e", "b");
     }
 
     #[test]

@@ -8,3 +8,4 @@ mod metrics;
 mod perf_sched;
 mod perf_script;
 mod random_schedule;
+mod write;

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::program::ProgramError;
 use crate::workload::json::{JsonErrorKind, Position};
 
 /// What is wrong with a file, and where.
@@ -14,7 +15,7 @@ pub struct RtAppError {
     /// The place.
     pub at: Position,
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
 }
 
 /// What is wrong with a file.
@@ -121,6 +122,22 @@ pub enum Problem {
     BufferMismatch {
         /// The buffer's name.
         name: String,
+    },
+    /// A task that goes round without end, and time never passes.
+    #[error(
+        "task '{task}' goes round without end and never takes time; it must run, sleep or wait somewhere"
+    )]
+    TakesNoTime {
+        /// The task.
+        task: String,
+    },
+    /// A task that cannot be made a program.
+    #[error("task '{task}': {error}")]
+    Program {
+        /// The task.
+        task: String,
+        /// Why not.
+        error: ProgramError,
     },
     /// Too many of something.
     #[error("{count} {what} (accepted: up to {max})")]

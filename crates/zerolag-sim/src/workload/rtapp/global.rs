@@ -7,7 +7,7 @@ use super::error::Problem;
 use super::fields::{Failure, Reader, Scope, bad_value, word};
 use super::spec::{Calibration, Categories, Global, LogSize, Policy};
 use super::{Mode, keys};
-use crate::workload::json::{Data, Member};
+use crate::workload::json::{Data, Member, Position};
 
 const MEM_BUFFER_BYTES: u32 = 4 << 20;
 
@@ -18,6 +18,7 @@ impl Global {
         Self {
             duration: None,
             calibration: Calibration::Cpu(0),
+            calibration_at: Position::default(),
             default_policy: Policy::Other,
             log: LogSize::Disabled,
             logdir: "./".into(),
@@ -49,6 +50,7 @@ pub(super) fn read(reader: &mut Reader, scope: Scope<'_>) -> Result<Global, Fail
     let global = Global {
         duration: seconds.map(Nanos::from_secs),
         calibration: scope.get("calibration").map_or(Ok(Calibration::Cpu(0)), calibration)?,
+        calibration_at: scope.get("calibration").map_or(scope.at, |member| member.value.at),
         default_policy: match scope.get("default_policy") {
             Some(member) => word(member, &Policy::NAMES)?,
             None => Policy::Other,

@@ -29,11 +29,17 @@
 //! Source: rt-app `src/rt-app_parse_config.c`, `src/rt-app.c`, `doc/workgen` of 2026-04.
 
 mod attributes;
+mod compile;
 mod error;
 mod events;
 mod fields;
 mod global;
 mod keys;
+mod log;
+mod marker;
+mod marks;
+mod memory;
+mod observe;
 mod spec;
 mod task;
 #[cfg(test)]
@@ -41,8 +47,14 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use compile::{NANOS_PER_LOOP, Options, add};
 pub use error::{Problem, Remark, RtAppError};
 use fields::{Failure, Reader, Scope};
+pub use log::{LOG_HEADER, Log, LogRow};
+pub use marker::Marker;
+pub use marks::Compiled;
+pub use memory::MemoryCosts;
+pub use observe::Observer;
 pub use spec::{
     Calibration, Categories, Event, EventKind, Global, LogSize, MemAccess, MemRun, Phase, Placement, Policy,
     Repeat, RtApp, Scheduling, Task, TimerName, TimerSpec,
@@ -87,7 +99,7 @@ pub enum SuspendName {
 /// # Ok::<(), zerolag_sim::workload::rtapp::RtAppError>(())
 /// ```
 pub fn read(file: &str, text: &[u8], mode: Mode, suspend: SuspendName) -> Result<RtApp, RtAppError> {
-    let failed = |(at, problem): Failure| RtAppError { file: file.into(), at, problem };
+    let failed = |(at, problem): Failure| RtAppError { file: file.into(), at, problem: Box::new(problem) };
     let dialect = match mode {
         Mode::Strict => Dialect::Workgen,
         Mode::Compatible => Dialect::JsonC,

@@ -30,6 +30,8 @@ pub struct Global {
     pub duration: Option<Nanos>,
     /// How work is measured.
     pub calibration: Calibration,
+    /// Where that stands.
+    pub calibration_at: Position,
     /// Policy of tasks that name none.
     pub default_policy: Policy,
     /// What is kept of each thread's log.

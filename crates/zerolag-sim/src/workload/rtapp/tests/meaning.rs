@@ -295,6 +295,10 @@ fn the_global_section_has_its_defaults() {
             calibration: Cpu(
                 0,
             ),
+            calibration_at: Position {
+                line: 1,
+                column: 13,
+            },
             default_policy: Other,
             log: File,
             logdir: "./",
@@ -336,6 +340,10 @@ fn the_global_section_is_read() {
             calibration: NanosPerLoop(
                 128,
             ),
+            calibration_at: Position {
+                line: 1,
+                column: 50,
+            },
             default_policy: Fifo,
             log: Ring {
                 mebibytes: 2,

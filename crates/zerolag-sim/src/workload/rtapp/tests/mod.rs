@@ -2,6 +2,7 @@
 //! What files mean, and in which words they are refused.
 
 mod meaning;
+mod programs;
 mod refusal;
 
 use super::*;
