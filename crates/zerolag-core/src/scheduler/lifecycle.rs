@@ -13,7 +13,7 @@ use crate::ids::{CpuId, GroupId, TaskId};
 use crate::nice::Policy;
 use crate::pelt::SchedAvg;
 use crate::scheduler::Scheduler;
-use crate::task::{OnRq, Task, TaskSpec, TaskState, Waker};
+use crate::task::{OnRq, Task, TaskSpec, TaskState, Waker, only_member};
 use crate::units::{Instant, Nanos};
 use crate::wake::Cause;
 
@@ -55,6 +55,7 @@ impl Scheduler {
             policy: spec.policy,
             state: TaskState::New,
             on_rq: OnRq::No,
+            pinned: only_member(&spec.affinity),
             affinity: spec.affinity,
             wake_cpu: spec.cpu,
             recent_used_cpu: spec.cpu,
