@@ -99,6 +99,28 @@ impl Order for ByDeadline {
     }
 }
 
+/// By vruntime, without a summary (CFS).
+#[derive(Debug)]
+pub(crate) struct ByVruntime;
+
+impl Order for ByVruntime {
+    #[inline]
+    fn key(entity: &Entity) -> VTime {
+        entity.vruntime
+    }
+
+    #[inline]
+    fn reset(_: &mut Entity) {}
+
+    #[inline]
+    fn summarise(_: &mut [Entity], _: EntityId) -> bool {
+        false
+    }
+
+    #[inline]
+    fn inherit(_: &mut [Entity], _: EntityId, _: EntityId) {}
+}
+
 impl Timeline {
     /// The entity that comes first in the order.
     #[inline]

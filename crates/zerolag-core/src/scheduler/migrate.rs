@@ -20,6 +20,7 @@ impl Scheduler {
         if from != cpu {
             self.trace(from, EventKind::Migrate { task, from, to: cpu });
             if self.tasks[task].policy.is_fair() {
+                self.fair_migrate(task);
                 if self.tasks[task].on_rq != OnRq::Migrating {
                     self.remove_load(se);
                     self.age_for_idle_time(se);
