@@ -15,7 +15,7 @@ use crate::ids::{CpuId, EntityId, QueueId, TaskId};
 use crate::nice::Policy;
 use crate::scheduler::{Effect, Scheduler};
 use crate::task::OnRq;
-use crate::units::{Instant, Nanos};
+use crate::units::{Instant, Nanos, VDelta};
 use crate::variants::UtilEst;
 
 /// How the counts of a queue and of those above change with a task that joins or leaves.
@@ -221,6 +221,10 @@ impl Scheduler {
                 let se = self.pick_entity(q);
                 if self.entities[se].delayed {
                     self.finish_delayed(cpu, se);
+                    debug_assert!(
+                        !self.config.features.has(Feature::DelayZero) || self.entities[se].vlag == VDelta(0),
+                        "I16: eligible, it has no debt left, and credit is forfeited"
+                    );
                     continue 'again;
                 }
                 match self.entities[se].my_queue {

@@ -16,9 +16,12 @@
 //! ```
 
 mod account;
+pub mod audit;
 mod blocked;
 mod cfs;
 mod class;
+#[cfg(test)]
+mod driver;
 mod eevdf;
 pub(crate) mod leaf;
 mod load;
