@@ -9,7 +9,6 @@
 mod args;
 mod cmd;
 mod failure;
-mod report;
 mod table;
 
 use std::io::{self, BufWriter, Write};

@@ -3,10 +3,9 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{Table, presets};
 
-/// Writes a table with a heading for each column. Columns whose heading starts with `>` are numbers and stand
-/// to the right.
+/// Writes a table with a heading for each column.
 pub(crate) fn write(
     out: &mut dyn Write,
     columns: &[&str],
@@ -14,13 +13,10 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(columns.iter().map(|name| name.trim_start_matches('>')));
+    table.set_header(columns);
     table.add_rows(rows);
-    for (column, name) in table.column_iter_mut().zip(columns) {
+    for column in table.column_iter_mut() {
         column.set_padding((0, 2));
-        if name.starts_with('>') {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
     }
     for line in table.lines() {
         writeln!(out, "{}", line.trim_end())?;

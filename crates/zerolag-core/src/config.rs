@@ -5,9 +5,7 @@ use crate::domain::DomainRules;
 use crate::features::Features;
 use crate::kernel::Kernel;
 use crate::units::Nanos;
-use crate::variants::{
-    Anchor, ClockSkip, Descent, GroupReweight, InitialUtil, Protection, Reweight, UtilEst, Yielding,
-};
+use crate::variants::{Anchor, BandwidthRules, Protection, Reweight, UtilEst, Yielding};
 
 /// A complete configuration: change any part of it to ask "what if".
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,9 +32,9 @@ impl Config {
     /// Sets the tunables that depend on the number of CPUs anew; a value written to them is lost, as it is in
     /// the kernel when a CPU goes on- or offline.
     pub fn rescale(&mut self, cpus: usize) {
-        let Tunables { migration_cost, nr_migrate, .. } = self.tunables;
+        let Tunables { migration_cost, nr_migrate, bandwidth_slice, .. } = self.tunables;
         let scaled = self.unscaled.scaled(self.scaling, cpus);
-        self.tunables = Tunables { migration_cost, nr_migrate, ..scaled };
+        self.tunables = Tunables { migration_cost, nr_migrate, bandwidth_slice, ..scaled };
     }
 
     /// Length of a tick.
@@ -45,11 +43,10 @@ impl Config {
     }
 }
 
-/// The policy of the fair class; `fair::policy` shows where it matters.
+/// The policy of the fair class. It is matched where something is placed, charged, picked, preempted on
+/// wake-up and preempted on tick, and nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FairPolicy {
-    /// The Completely Fair Scheduler: the least vruntime runs next.
-    Cfs,
     /// Earliest Eligible Virtual Deadline First.
     Eevdf,
 }
@@ -59,20 +56,12 @@ pub enum FairPolicy {
 pub struct Tunables {
     /// EEVDF: the request length of tasks without a slice of their own.
     pub base_slice: Nanos,
-    /// CFS: the period in which each of a few runnable tasks runs once.
-    pub latency: Nanos,
-    /// CFS: what a task's turn should not be shorter than; with many tasks the period grows to allow it.
-    pub min_granularity: Nanos,
-    /// CFS: the same for idle entities that compete with others; not scaled by the number of CPUs.
-    pub idle_min_granularity: Nanos,
-    /// CFS: how far behind a wakee must be to preempt.
-    pub wakeup_granularity: Nanos,
-    /// CFS: a new task runs before its parent goes on.
-    pub child_runs_first: bool,
     /// A task that ran less than this ago is cache hot.
     pub migration_cost: Nanos,
     /// Most tasks moved by one balancing pass.
     pub nr_migrate: u32,
+    /// How much CPU time a queue gets from its group's bandwidth at a time (`sched_cfs_bandwidth_slice_us`).
+    pub bandwidth_slice: Nanos,
 }
 
 /// How tunables grow with the number of CPUs (`sysctl_sched_tunable_scaling`).
@@ -104,13 +93,7 @@ impl Tunables {
     pub fn scaled(&self, scaling: TunableScaling, cpus: usize) -> Self {
         let factor = scaling.factor(cpus);
         let scale = |t: Nanos| Nanos(t.0 * factor);
-        Self {
-            base_slice: scale(self.base_slice),
-            latency: scale(self.latency),
-            min_granularity: scale(self.min_granularity),
-            wakeup_granularity: scale(self.wakeup_granularity),
-            ..self.clone()
-        }
+        Self { base_slice: scale(self.base_slice), ..self.clone() }
     }
 }
 
@@ -123,6 +106,8 @@ pub struct Variants {
     pub listed_while_reported: bool,
     /// A CPU that goes offline takes back what its queues have reported to their groups.
     pub reports_withdrawn_offline: bool,
+    /// A CPU's clock is updated when it goes from one root domain to another.
+    pub updates_clock_between_domains: bool,
     /// How scheduling domains are built.
     pub domains: DomainRules,
     /// What vruntimes are counted from.
@@ -133,20 +118,8 @@ pub struct Variants {
     pub reweight: Reweight,
     /// What `sched_yield()` gives up.
     pub yielding: Yielding,
-    /// How a task's utilisation is remembered over its sleep.
+    /// Which utilisations the estimate of a task learns from.
     pub util_est: UtilEst,
-    /// A task may ask for a slice of its own (`sched_setattr()` with a runtime).
-    pub custom_slices: bool,
-    /// A group competes with the shortest slice that is queued in it.
-    pub group_slices: bool,
-    /// When the weight of a group's entity is set anew.
-    pub group_reweight: GroupReweight,
-    /// How a new task's utilisation is guessed.
-    pub initial_util: InitialUtil,
-    /// How long a request to leave the clock alone holds, once rescheduling has begun.
-    pub clock_skip: ClockSkip,
-    /// In which order the levels of the hierarchy learn whom they run, if nothing fair ran before.
-    pub descent: Descent,
-    /// A CPU that is idle and has nothing queued goes through a whole pick when it is told to reschedule.
-    pub idle_loop_picks: bool,
+    /// CFS bandwidth; nothing = the kernel does not have it.
+    pub bandwidth: Option<BandwidthRules>,
 }

@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::fair::bandwidth::Bandwidth;
 use crate::ids::{CpuId, EntityId, GroupId, Id, QueueId};
 use crate::units::Weight;
 
@@ -64,6 +65,10 @@ pub struct Group {
     pub load_avg: i64,
     /// It is idle (`cpu.idle`): it gives way to everything else.
     pub idle: bool,
+    /// How much CPU time it may use.
+    pub bandwidth: Bandwidth,
+    /// The groups in it, in the order in which they were made.
+    pub(crate) children: Vec<GroupId>,
     /// Its part of each CPU.
     pub(crate) per_cpu: Vec<GroupOnCpu>,
 }

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// Runs the script.
 pub(crate) fn run(args: &low::Script, mut out: &mut dyn Write) -> Result<(), Failure> {
-    let kernel = high::implemented(args.kernel)?;
+    high::implemented(args.kernel.kernel)?;
     let output = match args.output {
         low::ScriptOutput { full: true, .. } => Output::Full,
         low::ScriptOutput { fullest: true, .. } => Output::Fullest,
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &low::Script, mut out: &mut dyn Write) -> Result<(), Fai
     };
     let source = Source::new(&args.file);
     let input = source.open()?;
-    script::run(kernel, output, input, &mut out).map_err(|e| match e {
+    script::run(args.kernel, output, input, &mut out).map_err(|e| match e {
         RunError::Script(error) => source.failure(error),
         RunError::Io(error) => error.into(),
     })

@@ -3,7 +3,6 @@
 
 mod features;
 mod manners;
-mod run;
 mod script;
 mod support;
 mod topology;

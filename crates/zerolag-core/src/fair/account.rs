@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Charging the entity that runs.
 //!
-//! Source: kernel/sched/fair.c, `update_curr()`, 6.1 and 6.12.
+//! Source: kernel/sched/fair.c, `update_curr()`, 6.12.
 
+use crate::config::FairPolicy;
 use crate::entity::Owner;
 use crate::event::EventKind;
 use crate::ids::QueueId;
@@ -30,7 +31,12 @@ impl Scheduler {
         if let Owner::Task(task) = entity.owner {
             self.trace(cpu, EventKind::Runtime { task, ran });
         }
-        if self.charged(q, curr) {
+        self.charge_runtime(q, ran);
+        let give_way = match self.config.policy {
+            FairPolicy::Eevdf => self.eevdf_charged(q, curr),
+        };
+        self.advance_anchor(q);
+        if give_way {
             self.resched(cpu);
             self.clear_buddies(q, curr);
         }

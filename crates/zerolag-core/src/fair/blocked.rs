@@ -75,7 +75,8 @@ impl Scheduler {
         avg.load_avg == 0 && avg.util_avg == 0 && !self.queues[below].propagate
     }
 
-    fn is_fully_decayed(&self, cpu: CpuId, q: QueueId) -> bool {
+    /// Nothing in the queue or below is left to decay (`cfs_rq_is_decayed()`).
+    pub(crate) fn is_fully_decayed(&self, cpu: CpuId, q: QueueId) -> bool {
         let queue = &self.queues[q];
         let child_listed = || {
             let before = self.cpus[cpu].leaf.before(&self.queues, q);

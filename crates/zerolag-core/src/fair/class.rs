@@ -7,7 +7,9 @@
 //! Source: kernel/sched/fair.c, `enqueue_task_fair()`, `dequeue_entities()`, `pick_task_fair()`,
 //! `pick_next_task_fair()`, `task_tick_fair()`, `yield_task_fair()`, 6.12.
 
+use crate::config::FairPolicy;
 use crate::fair::load::LoadUpdate;
+use crate::fair::queue::CountChange;
 use crate::fair::timeline::ByDeadline;
 use crate::fair::{Dequeue, Enqueue};
 use crate::features::Feature;
@@ -15,31 +17,17 @@ use crate::ids::{CpuId, EntityId, QueueId, TaskId};
 use crate::nice::Policy;
 use crate::scheduler::{Effect, Scheduler};
 use crate::task::OnRq;
-use crate::units::{Instant, Nanos, VDelta};
-use crate::variants::UtilEst;
+use crate::units::Nanos;
 
-/// How the counts of a queue and of those above change with a task that joins or leaves.
-#[derive(Clone, Copy)]
-struct CountChange {
-    queued: u32,
-    delayed: u32,
-    idle: u32,
-}
-
-impl CountChange {
-    fn add_to(self, queue: &mut crate::fair::queue::CfsRq) {
-        queue.h_nr_queued += self.queued;
-        queue.h_nr_delayed += self.delayed;
-        queue.h_nr_runnable += if self.delayed == 0 { self.queued } else { 0 };
-        queue.idle_h_nr += self.idle;
-    }
-
-    fn sub_from(self, queue: &mut crate::fair::queue::CfsRq) {
-        queue.h_nr_queued -= self.queued;
-        queue.h_nr_delayed -= self.delayed;
-        queue.h_nr_runnable -= if self.delayed == 0 { self.queued } else { 0 };
-        queue.idle_h_nr -= self.idle;
-    }
+/// How far up a dequeue got.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    /// Nowhere: the task stays until its lag is paid back.
+    Delayed,
+    /// A throttled queue, above which it does not count anyway.
+    Throttled,
+    /// The root.
+    Root,
 }
 
 impl Scheduler {
@@ -58,7 +46,7 @@ impl Scheduler {
             return;
         }
         let still_delayed = u32::from(!flags.wakeup && delayed);
-        let mut change = CountChange { queued: 1, delayed: still_delayed, idle };
+        let mut change = CountChange { queued: 1, runnable: 1 - still_delayed, delayed: still_delayed, idle };
 
         let mut flags = flags;
         let mut slice_below = None;
@@ -76,10 +64,15 @@ impl Scheduler {
                 (entity.slice, entity.custom_slice) = (slice, true);
             }
             self.enqueue_entity(q, se, flags);
-            slice_below = self.group_slice(q);
+            slice_below = Some(self.queues[q].shortest_slice(&self.entities));
             change.add_to(&mut self.queues[q]);
             if self.queues[q].idle {
                 change.idle = 1;
+            }
+            // Nobody above notices what happens in a throttled queue.
+            if self.is_throttled(q) {
+                self.hrtick_update(cpu);
+                return;
             }
             // The ancestors wake up, whatever brought the task.
             flags = Enqueue { wakeup: true, ..Enqueue::default() };
@@ -88,10 +81,14 @@ impl Scheduler {
         while let Some(se) = at {
             let q = self.entities[se].queue;
             self.refresh_ancestor(q, se, slice_below);
-            slice_below = self.group_slice(q);
+            slice_below = Some(self.queues[q].shortest_slice(&self.entities));
             change.add_to(&mut self.queues[q]);
             if self.queues[q].idle {
                 change.idle = 1;
+            }
+            if self.is_throttled(q) {
+                self.hrtick_update(cpu);
+                return;
             }
             at = self.entities[se].parent;
         }
@@ -104,19 +101,10 @@ impl Scheduler {
         self.update_load(q, se, LoadUpdate::AgeAndReport);
         self.note_runnable(se);
         self.update_group_weight(se);
-        if !self.config.variants.group_slices {
-            return;
-        }
         self.entities[se].slice = slice_below.unwrap_or(Nanos(0));
         if self.queues[q].curr != Some(se) {
             self.queues[q].timeline.refresh::<ByDeadline>(&mut self.entities, se);
         }
-    }
-
-    /// The slice with which the group of queue `q` competes, if not with that of everybody else.
-    #[inline]
-    fn group_slice(&self, q: QueueId) -> Option<Nanos> {
-        self.config.variants.group_slices.then(|| self.queues[q].shortest_slice(&self.entities))
     }
 
     /// A task leaves its CPU's fair queues. Returns false if its dequeue is delayed: it sleeps, but competes
@@ -128,16 +116,11 @@ impl Scheduler {
         if !(self.entities[se].delayed && moving) {
             self.util_est_dequeue(cpu, se);
         }
-        // Whether the estimate sees the time up to now, or up to the last update before.
-        let late = self.config.variants.util_est == UtilEst::SampleAndAverage;
-        if flags.sleep && !late {
+        if flags.sleep {
             self.util_est_update(cpu, se);
         }
         if !self.dequeue_hierarchy(cpu, se, flags) {
             return false;
-        }
-        if flags.sleep && late {
-            self.util_est_update(cpu, se);
         }
         self.hrtick_update(cpu);
         true
@@ -149,13 +132,26 @@ impl Scheduler {
         let task = self.entities[se].task();
         // A group that completes a delayed dequeue has nobody in it: no counts change.
         let queued = u32::from(task.is_some());
-        let mut change = CountChange { queued, delayed: 0, idle: 0 };
+        let mut change = CountChange { queued, runnable: queued, delayed: 0, idle: 0 };
         if let Some(task) = task {
             change.idle = u32::from(self.tasks[task].policy == Policy::Idle);
             change.delayed = u32::from(!flags.sleep && !flags.delayed && self.entities[se].delayed);
+            change.runnable -= change.delayed;
         }
-        let (sleeps, finishes_delayed) = (flags.sleep, flags.delayed);
+        match self.dequeue_upwards(se, flags, &mut change) {
+            Reached::Delayed => return false,
+            Reached::Throttled => {}
+            Reached::Root => self.cpus[cpu].nr_running -= change.queued,
+        }
+        if let Some(task) = task.filter(|_| flags.delayed) {
+            self.hrtick_update(cpu);
+            self.tasks[task].on_rq = OnRq::No;
+        }
+        true
+    }
 
+    fn dequeue_upwards(&mut self, se: EntityId, flags: Dequeue, change: &mut CountChange) -> Reached {
+        let sleeps = flags.sleep;
         let mut flags = flags;
         let mut slice_below = None;
         let mut at = Some(se);
@@ -163,20 +159,23 @@ impl Scheduler {
             let q = self.entities[se].queue;
             if !self.dequeue_entity(q, se, flags) {
                 if self.entities[se].is_task() {
-                    return false;
+                    return Reached::Delayed;
                 }
-                slice_below = self.group_slice(q);
+                slice_below = Some(self.queues[q].shortest_slice(&self.entities));
                 break;
             }
             change.sub_from(&mut self.queues[q]);
             if self.queues[q].idle {
                 change.idle = change.queued;
             }
+            if self.is_throttled(q) {
+                return Reached::Throttled;
+            }
             at = self.entities[se].parent;
             if self.queues[q].load.0 != 0 {
-                slice_below = self.group_slice(q);
+                slice_below = Some(self.queues[q].shortest_slice(&self.entities));
                 // The group goes on without the sleeper: its data are warm.
-                if let Some(parent) = at.filter(|_| sleeps) {
+                if let Some(parent) = at.filter(|_| sleeps && !self.in_throttled_hierarchy(q)) {
                     self.set_next_buddy(parent);
                 }
                 break;
@@ -186,19 +185,17 @@ impl Scheduler {
         while let Some(se) = at {
             let q = self.entities[se].queue;
             self.refresh_ancestor(q, se, slice_below);
-            slice_below = self.group_slice(q);
+            slice_below = Some(self.queues[q].shortest_slice(&self.entities));
             change.sub_from(&mut self.queues[q]);
             if self.queues[q].idle {
                 change.idle = change.queued;
             }
+            if self.is_throttled(q) {
+                return Reached::Throttled;
+            }
             at = self.entities[se].parent;
         }
-        self.cpus[cpu].nr_running -= change.queued;
-        if let Some(task) = task.filter(|_| finishes_delayed) {
-            self.hrtick_update(cpu);
-            self.tasks[task].on_rq = OnRq::No;
-        }
-        true
+        Reached::Root
     }
 
     /// The dequeue of a delayed entity is completed: it has been paid back, or it is needed elsewhere.
@@ -218,19 +215,35 @@ impl Scheduler {
                 if self.queues[q].competing_curr(&self.entities).is_some() {
                     self.update_curr(q);
                 }
+                if self.throttle_if_exhausted(q) {
+                    continue 'again;
+                }
                 let se = self.pick_entity(q);
                 if self.entities[se].delayed {
                     self.finish_delayed(cpu, se);
-                    debug_assert!(
-                        !self.config.features.has(Feature::DelayZero) || self.entities[se].vlag == VDelta(0),
-                        "I16: eligible, it has no debt left, and credit is forfeited"
-                    );
                     continue 'again;
                 }
                 match self.entities[se].my_queue {
                     Some(below) => q = below,
                     None => return self.entities[se].task(),
                 }
+            }
+        }
+    }
+
+    /// The entity that should run at one level. The queue is not empty.
+    fn pick_entity(&self, q: QueueId) -> EntityId {
+        let queue = &self.queues[q];
+        match self.config.policy {
+            FairPolicy::Eevdf => {
+                if self.config.features.has(Feature::PickBuddy)
+                    && let Some(buddy) = queue.next
+                    && queue.is_eligible(&self.entities, buddy)
+                {
+                    return buddy;
+                }
+                let guard = self.protection_at_pick();
+                queue.pick_eevdf(&self.entities, guard).expect("somebody in a non-empty queue is eligible")
             }
         }
     }
@@ -268,17 +281,12 @@ impl Scheduler {
     pub(crate) fn fair_set_next(&mut self, task: TaskId) {
         let mut at = Some(self.tasks[task].entity);
         while let Some(se) = at {
-            self.set_next_entity(self.entities[se].queue, se);
+            let q = self.entities[se].queue;
+            self.set_next_entity(q, se);
+            // It may have come to a queue that has nothing left.
+            self.charge_runtime(q, Nanos::ZERO);
             at = self.entities[se].parent;
         }
-    }
-
-    /// The same, beginning at the root.
-    pub(crate) fn fair_set_next_from_root(&mut self, se: EntityId) {
-        if let Some(parent) = self.entities[se].parent {
-            self.fair_set_next_from_root(parent);
-        }
-        self.set_next_entity(self.entities[se].queue, se);
     }
 
     /// The timer interrupt, or a precise one at the end of a slice, hits a fair task.
@@ -290,21 +298,30 @@ impl Scheduler {
             self.update_curr(q);
             self.update_load(q, se, LoadUpdate::AgeAndReport);
             self.update_group_weight(se);
-            if precise {
-                self.resched(cpu);
-            } else if !self.precise_timer_decides(cpu) {
-                self.tick_entity(q, se);
+            match self.config.policy {
+                // The end of the request has been acted on when it was charged.
+                FairPolicy::Eevdf if precise => self.resched(cpu),
+                FairPolicy::Eevdf => {}
             }
             at = self.entities[se].parent;
         }
     }
 
-    /// The end of the turn is left to the precise timer, if one is set.
-    fn precise_timer_decides(&self, cpu: CpuId) -> bool {
-        self.cpus[cpu].hrtick_set && !self.config.features.has(Feature::DoubleTick)
+    /// The running task gives way (`yield_task_fair()`).
+    pub(crate) fn fair_yield(&mut self, cpu: CpuId, task: TaskId) {
+        if self.cpus[cpu].nr_running == 1 {
+            return;
+        }
+        let se = self.tasks[task].entity;
+        let q = self.entities[se].queue;
+        self.clear_buddies(q, se);
+        self.update_clock(cpu);
+        self.update_curr(q);
+        self.cpus[cpu].skip_requested = true;
+        self.eevdf_yield(q, se);
     }
 
-    /// Sets the precise timer to the end of the running task's turn, if that is asked for and anybody else
+    /// Sets the precise timer to the end of the running task's slice, if that is asked for and anybody else
     /// wants to run (`hrtick_start_fair()`).
     pub(crate) fn hrtick_update(&mut self, cpu: CpuId) {
         if !self.config.features.has(Feature::Hrtick) {
@@ -315,22 +332,15 @@ impl Scheduler {
         if self.queues[rq.root].h_nr_queued <= 1 {
             return;
         }
-        let se = self.tasks[task].entity;
-        let entity = &self.entities[se];
-        let turn = self.turn(se);
+        let entity = &self.entities[self.tasks[task].entity];
         let ran = entity.sum_exec.saturating_sub(entity.prev_sum_exec);
-        if ran > turn {
+        if ran > entity.slice {
             self.resched(cpu);
             return;
         }
         // Shorter timers cost more than they are worth (`hrtick_start()`).
-        let left = (turn - ran).max(Nanos(10_000));
-        self.set_hrtick(cpu, Some(self.now + left));
-    }
-
-    /// Sets or clears the precise timer.
-    pub(crate) fn set_hrtick(&mut self, cpu: CpuId, at: Option<Instant>) {
-        self.cpus[cpu].hrtick_set = at.is_some();
-        self.push(Effect::Hrtick { cpu, at });
+        let left = (entity.slice - ran).max(Nanos(10_000));
+        let at = self.now + left;
+        self.push(Effect::Hrtick { cpu, at: Some(at) });
     }
 }

@@ -28,10 +28,10 @@ pub(crate) struct LeafList {
 }
 
 impl LeafList {
-    /// Adds a queue, unless it is there.
-    pub(crate) fn add(&mut self, queues: &mut Queues, id: QueueId) {
+    /// Adds a queue, unless it is there. Returns true if no branch is open then.
+    pub(crate) fn add(&mut self, queues: &mut Queues, id: QueueId) -> bool {
         if queues[id].leaf.on_list {
-            return;
+            return self.branch.is_none();
         }
         queues[id].leaf.on_list = true;
         match queues[id].parent {
@@ -49,6 +49,7 @@ impl LeafList {
                 self.branch = Some(id);
             }
         }
+        self.branch.is_none()
     }
 
     /// Takes a queue out, if it is there.

@@ -16,6 +16,7 @@
 //! Source: kernel/sched/fair.c, `update_load_avg()` and what it calls; 6.12 where 6.1 differs.
 
 use crate::entity::Entity;
+use crate::fair::bandwidth::PeltLag;
 use crate::features::Feature;
 use crate::ids::{EntityId, QueueId, TaskId};
 use crate::pelt::{Sample, add_positive, floor_sum, sub_positive};
@@ -50,10 +51,12 @@ impl Entity {
 }
 
 impl Scheduler {
-    /// The PELT clock of a queue.
+    /// The PELT clock of a queue: its CPU's, less the time for which its hierarchy was throttled.
     #[inline]
     pub(crate) fn queue_pelt_now(&self, q: QueueId) -> Instant {
-        self.cpus[self.queues[q].cpu].pelt_now()
+        let queue = &self.queues[q];
+        let now = self.cpus[queue.cpu].pelt_now();
+        if self.bandwidth_used { queue.throttle.pelt_clock(now) } else { now }
     }
 
     /// Brings entity, queue and what came up from below to the present (`update_load_avg()`).
@@ -331,21 +334,25 @@ impl Scheduler {
     /// Updates the load of every ancestor after an entity joined or left while it was not queued, and keeps
     /// the queues on the list of those with load (`propagate_entity_cfs_rq()`).
     pub(crate) fn propagate_upwards(&mut self, se: EntityId) {
-        let q = self.entities[se].queue;
-        self.add_leaf(q);
+        let mut q = self.entities[se].queue;
         let mut at = self.entities[se].parent;
-        while let Some(se) = at {
-            let q = self.entities[se].queue;
+        // Above a throttled queue nothing of this is seen until it is unthrottled.
+        while !self.is_throttled(q) {
+            if !self.in_throttled_hierarchy(q) {
+                self.add_leaf(q);
+            }
+            let Some(se) = at else { break };
+            q = self.entities[se].queue;
             self.update_load(q, se, LoadUpdate::AgeAndReport);
-            self.add_leaf(q);
             at = self.entities[se].parent;
         }
     }
 
-    /// Puts a queue on its CPU's list of queues with load.
-    pub(crate) fn add_leaf(&mut self, q: QueueId) {
+    /// Puts a queue on its CPU's list of queues with load. Returns false if that is still to be done with
+    /// the queue above.
+    pub(crate) fn add_leaf(&mut self, q: QueueId) -> bool {
         let cpu = self.queues[q].cpu;
-        self.cpus[cpu].leaf.add(&mut self.queues, q);
+        self.cpus[cpu].leaf.add(&mut self.queues, q)
     }
 
     /// An entity that is not queued joins the load of its queue (`attach_entity_cfs_rq()`).
@@ -409,8 +416,9 @@ impl Scheduler {
         if !rq.is_idle_task() {
             return;
         }
+        let PeltLag::Known(lag) = queue.throttle.pelt_frozen_at_idle else { return };
         let last = queue.avg.last_update_time;
-        let idle_since = rq.clock_pelt_idle;
+        let idle_since = Instant(rq.clock_pelt_idle.0.wrapping_sub(lag.0));
         let now = if idle_since < last {
             last
         } else {

@@ -4,6 +4,7 @@
 //! It holds the entities that compete at one level: the one that runs, outside the timeline, and those that
 //! wait, in it. The sums over the waiting ones give virtual time in O(1); see [`super::virtual_time`].
 
+use crate::fair::bandwidth::Throttle;
 use crate::fair::timeline::Timeline;
 use crate::ids::{CpuId, EntityId, GroupId, QueueId};
 use crate::pelt::SchedAvg;
@@ -79,6 +80,35 @@ pub struct CfsRq {
     pub parent: Option<QueueId>,
     /// Place in the list of queues with load, children before parents.
     pub(crate) leaf: LeafLink,
+    /// CPU bandwidth.
+    pub throttle: Throttle,
+}
+
+/// How the counts of tasks in a queue and in those above change when some join or leave.
+#[derive(Clone, Copy)]
+pub(crate) struct CountChange {
+    pub(crate) queued: u32,
+    pub(crate) runnable: u32,
+    pub(crate) delayed: u32,
+    pub(crate) idle: u32,
+}
+
+impl CountChange {
+    #[inline]
+    pub(crate) fn add_to(self, queue: &mut CfsRq) {
+        queue.h_nr_queued += self.queued;
+        queue.h_nr_runnable += self.runnable;
+        queue.h_nr_delayed += self.delayed;
+        queue.idle_h_nr += self.idle;
+    }
+
+    #[inline]
+    pub(crate) fn sub_from(self, queue: &mut CfsRq) {
+        queue.h_nr_queued -= self.queued;
+        queue.h_nr_runnable -= self.runnable;
+        queue.h_nr_delayed -= self.delayed;
+        queue.idle_h_nr -= self.idle;
+    }
 }
 
 /// Load waiting to be taken off a queue.
@@ -137,6 +167,7 @@ impl CfsRq {
             entity: None,
             parent,
             leaf: LeafLink::default(),
+            throttle: Throttle::default(),
         }
     }
 

@@ -4,8 +4,8 @@
 //! Source: kernel/sched/fair.c, `enqueue_entity()`, `dequeue_entity()`, `set_next_entity()`,
 //! `put_prev_entity()`, 6.12.
 
+use crate::config::FairPolicy;
 use crate::fair::load::LoadUpdate;
-use crate::fair::queue::CfsRq;
 use crate::features::Feature;
 use crate::ids::{EntityId, QueueId};
 use crate::scheduler::Scheduler;
@@ -43,6 +43,13 @@ pub(crate) struct Dequeue {
 }
 
 impl Scheduler {
+    /// Decides where in virtual time a joining entity stands, and by when it should be served.
+    pub(super) fn place(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
+        match self.config.policy {
+            FairPolicy::Eevdf => self.eevdf_place(q, se, flags.initial),
+        }
+    }
+
     /// An idle entity gives way to all others.
     pub(crate) fn is_idle_entity(&self, se: EntityId) -> bool {
         let entity = &self.entities[se];
@@ -105,11 +112,11 @@ impl Scheduler {
             self.entities[se].exec_start = Instant(0);
         }
         if !is_curr {
-            self.put_in_timeline(q, se);
+            self.queues[q].insert(&mut self.entities, se);
         }
         self.entities[se].on_rq = true;
         if self.queues[q].nr_queued == 1 {
-            self.add_leaf(q);
+            self.admit_first(q);
         }
     }
 
@@ -131,14 +138,22 @@ impl Scheduler {
         let migrating = self.entities[se].task().is_some_and(|t| self.tasks[t].on_rq == OnRq::Migrating);
         self.update_load(q, se, if migrating { LoadUpdate::Leave } else { LoadUpdate::AgeAndReport });
         self.note_runnable(se);
-        self.before_leaving(q, se, flags);
+        self.take_lag(q, se);
+        let entity = &mut self.entities[se];
+        if !flags.sleep && self.config.features.has(Feature::PlaceRelDeadline) {
+            // It will come back in the middle of its request.
+            entity.make_deadline_relative();
+        }
         if self.queues[q].curr != Some(se) {
-            self.take_from_timeline(q, se);
+            self.queues[q].remove(&mut self.entities, se);
         }
         self.entities[se].on_rq = false;
         self.sub_from_counts(q, se);
+        self.settle_after_leave(q);
         self.update_group_weight(se);
-        self.after_leaving(q, se, flags);
+        if !flags.save || flags.moves {
+            self.advance_anchor(q);
+        }
         if flags.delayed {
             self.clear_delayed(se);
             let entity = &mut self.entities[se];
@@ -154,7 +169,7 @@ impl Scheduler {
     fn set_delayed(&mut self, se: EntityId) {
         self.entities[se].delayed = true;
         if self.entities[se].is_task() {
-            self.for_each_queue_up(se, |queue| {
+            self.for_each_counting_queue(se, |queue| {
                 queue.h_nr_runnable -= 1;
                 queue.h_nr_delayed += 1;
             });
@@ -164,18 +179,20 @@ impl Scheduler {
     fn clear_delayed(&mut self, se: EntityId) {
         self.entities[se].delayed = false;
         if self.entities[se].is_task() {
-            self.for_each_queue_up(se, |queue| {
+            self.for_each_counting_queue(se, |queue| {
                 queue.h_nr_runnable += 1;
                 queue.h_nr_delayed -= 1;
             });
         }
     }
 
-    fn for_each_queue_up(&mut self, se: EntityId, mut change: impl FnMut(&mut CfsRq)) {
+    /// Changes the queues in which a task counts: its own and those above, up to a throttled one.
+    fn for_each_counting_queue(&mut self, se: EntityId, mut change: impl FnMut(&mut super::queue::CfsRq)) {
         let mut at = Some(se);
         while let Some(se) = at {
-            change(&mut self.queues[self.entities[se].queue]);
-            at = self.entities[se].parent;
+            let q = self.entities[se].queue;
+            change(&mut self.queues[q]);
+            at = self.entities[se].parent.filter(|_| !self.is_throttled(q));
         }
     }
 
@@ -208,9 +225,9 @@ impl Scheduler {
     pub(crate) fn set_next_entity(&mut self, q: QueueId, se: EntityId) {
         self.clear_buddies(q, se);
         if self.entities[se].on_rq {
-            self.take_from_timeline(q, se);
+            self.queues[q].remove(&mut self.entities, se);
             self.update_load(q, se, LoadUpdate::AgeAndReport);
-            self.begin_turn(q, se);
+            self.protect(q, se);
         }
         let now = self.cpus[self.queues[q].cpu].clock_task;
         let entity = &mut self.entities[se];
@@ -223,7 +240,10 @@ impl Scheduler {
     pub(crate) fn put_prev_entity(&mut self, q: QueueId, se: EntityId) {
         if self.entities[se].on_rq {
             self.update_curr(q);
-            self.put_in_timeline(q, se);
+        }
+        self.throttle_if_exhausted(q);
+        if self.entities[se].on_rq {
+            self.queues[q].insert(&mut self.entities, se);
             self.update_load(q, se, LoadUpdate::Age);
         }
         self.queues[q].curr = None;
@@ -232,28 +252,16 @@ impl Scheduler {
     /// The entity is no longer anybody's buddy, nor are its ancestors on its account.
     #[inline]
     pub(crate) fn clear_buddies(&mut self, q: QueueId, se: EntityId) {
-        let queue = &self.queues[q];
-        if queue.next == Some(se) {
-            self.clear_buddy(se, |queue| &mut queue.next);
+        if self.queues[q].next != Some(se) {
+            return;
         }
-        let queue = &self.queues[q];
-        if queue.last == Some(se) {
-            self.clear_buddy(se, |queue| &mut queue.last);
-        }
-        let queue = &self.queues[q];
-        if queue.skip == Some(se) {
-            self.clear_buddy(se, |queue| &mut queue.skip);
-        }
-    }
-
-    fn clear_buddy(&mut self, se: EntityId, kind: impl Fn(&mut CfsRq) -> &mut Option<EntityId>) {
         let mut at = Some(se);
         while let Some(se) = at {
-            let buddy = kind(&mut self.queues[self.entities[se].queue]);
-            if *buddy != Some(se) {
+            let queue = &mut self.queues[self.entities[se].queue];
+            if queue.next != Some(se) {
                 break;
             }
-            *buddy = None;
+            queue.next = None;
             at = self.entities[se].parent;
         }
     }
@@ -267,29 +275,6 @@ impl Scheduler {
             }
             let q = self.entities[se].queue;
             self.queues[q].next = Some(se);
-            at = self.entities[se].parent;
-        }
-    }
-
-    /// The entity, and its ancestors, were preempted and should go on soon. Idle ones never.
-    pub(crate) fn set_last_buddy(&mut self, se: EntityId) {
-        let mut at = Some(se);
-        while let Some(se) = at {
-            if !self.entities[se].on_rq || self.is_idle_entity(se) {
-                return;
-            }
-            let q = self.entities[se].queue;
-            self.queues[q].last = Some(se);
-            at = self.entities[se].parent;
-        }
-    }
-
-    /// The entity, and its ancestors, should let others go first.
-    pub(crate) fn set_skip_buddy(&mut self, se: EntityId) {
-        let mut at = Some(se);
-        while let Some(se) = at {
-            let q = self.entities[se].queue;
-            self.queues[q].skip = Some(se);
             at = self.entities[se].parent;
         }
     }

@@ -56,8 +56,7 @@ impl Scheduler {
         self.update_clock(t.cpu);
         let t = &self.tasks[task];
         // Idle tasks have no slice of their own: what they are given is ignored.
-        let takes_slice =
-            self.config.variants.custom_slices && matches!(policy, Policy::Normal | Policy::Batch);
+        let takes_slice = matches!(policy, Policy::Normal | Policy::Batch);
         let unchanged = policy == t.policy
             && (!takes_slice || slice.unwrap_or(Nanos(0)) == self.entities[t.entity].slice);
         if unchanged {
@@ -85,11 +84,11 @@ impl Scheduler {
             (true, true) => {}
             (false, false) => self.rt_priority_changed(task, standing, old),
             (true, false) => {
-                self.fair_detach(task);
+                self.detach_entity(se);
                 self.class_changed(task, standing);
             }
             (false, true) => {
-                self.fair_attach(task);
+                self.attach_entity(se);
                 self.class_changed(task, standing);
             }
         }
@@ -120,10 +119,10 @@ impl Scheduler {
         let standing = self.take_out(task, true);
         self.tasks[task].group = group;
         if self.tasks[task].policy.is_fair() {
-            self.fair_detach(task);
+            self.detach_entity(se);
             self.entities[se].avg.last_update_time = Instant(0);
             self.set_task_rq(task, cpu, group);
-            self.fair_attach(task);
+            self.attach_entity(se);
         } else {
             self.set_task_rq(task, cpu, group);
         }

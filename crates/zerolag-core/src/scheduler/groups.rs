@@ -7,6 +7,7 @@
 use alloc::vec::Vec;
 
 use crate::entity::{Entity, Owner};
+use crate::fair::bandwidth::Bandwidth;
 use crate::fair::queue::CfsRq;
 use crate::group::{Group, GroupError, GroupOnCpu, Shares};
 use crate::ids::{CpuId, EntityId, GroupId, TaskId};
@@ -38,13 +39,18 @@ impl Scheduler {
             shares: Weight::NICE_0,
             load_avg: 0,
             idle: false,
+            bandwidth: Bandwidth::unlimited(),
+            children: Vec::new(),
             per_cpu,
         });
+        self.groups[parent].children.push(group);
         for cpu in cpus {
             self.update_clock(cpu);
-            if let Some(se) = self.groups[group].on(cpu).entity {
+            let place = self.groups[group].on(cpu);
+            if let Some(se) = place.entity {
                 self.attach_entity(se);
             }
+            self.inherit_throttle(place.queue);
         }
         group
     }

@@ -28,8 +28,8 @@ impl Scheduler {
         self.active.remove(cpu);
         self.cpus[cpu].pushing = true;
         self.update_clock(cpu);
-        self.rescale_tunables();
-        self.withdraw_reports(cpu);
+        self.suspend(cpu);
+        self.leave_domains();
         self.rebuild_domains();
     }
 
@@ -58,9 +58,37 @@ impl Scheduler {
         self.online.insert(cpu);
         self.link_siblings();
         self.max_balance_interval = TickTime::max_interval(self.config.hz, self.online.len());
+        self.leave_domains();
         self.active.insert(cpu);
         self.rebuild_domains();
+        self.resume(cpu);
+    }
+
+    /// All CPUs are about to be in other root domains: for a moment each is out of any.
+    fn leave_domains(&mut self) {
+        if !self.has_domains {
+            return;
+        }
+        for cpu in self.active.clone().iter() {
+            if self.config.variants.updates_clock_between_domains {
+                self.update_clock(cpu);
+            }
+            self.suspend(cpu);
+            self.resume(cpu);
+        }
+    }
+
+    /// The CPU's run queue is taken out of its root domain (`set_rq_offline()`).
+    fn suspend(&mut self, cpu: CpuId) {
         self.rescale_tunables();
+        self.lift_limits(cpu);
+        self.withdraw_reports(cpu);
+    }
+
+    /// The CPU's run queue is put into a root domain (`set_rq_online()`).
+    fn resume(&mut self, cpu: CpuId) {
+        self.rescale_tunables();
+        self.restore_limits(cpu);
     }
 
     /// A CPU that goes offline has picked `curr`: it has to go elsewhere.

@@ -8,6 +8,7 @@ use crate::balance::nohz::Nohz;
 use crate::config::Config;
 use crate::cpu_set::CpuSet;
 use crate::domain::{DomainStates, Domains, Partitions, TickTime};
+use crate::fair::bandwidth::Bandwidth;
 use crate::fair::queue::CfsRq;
 use crate::group::{Group, GroupOnCpu};
 use crate::ids::{CpuId, GroupId, IdVec};
@@ -51,7 +52,15 @@ impl Scheduler {
         }
         let wake_lists = cpus.iter().map(|_| Vec::new()).collect();
         let mut groups = IdVec::new();
-        groups.push(Group { parent: None, shares: Weight::NICE_0, load_avg: 0, idle: false, per_cpu });
+        groups.push(Group {
+            parent: None,
+            shares: Weight::NICE_0,
+            load_avg: 0,
+            idle: false,
+            bandwidth: Bandwidth::unlimited(),
+            children: Vec::new(),
+            per_cpu,
+        });
         let online = topology.online().clone();
         let hz = config.hz;
         Self {
@@ -71,6 +80,7 @@ impl Scheduler {
             online,
             partitions: Partitions::default(),
             has_domains: false,
+            bandwidth_used: false,
             smt_present: topology.has_smt(topology.online()),
             asym_capacity: false,
             clusters_active: false,

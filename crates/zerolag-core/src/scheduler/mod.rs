@@ -13,6 +13,8 @@
 //! | [`Effect::Stop`] | calls [`Scheduler::stop`] on that CPU, as the stopper thread would run there |
 //! | [`Effect::Softirq`] | calls [`Scheduler::softirq`] on that CPU, as soon as interrupts are done |
 //! | [`Effect::NohzKick`] | calls [`Scheduler::nohz_kick`] on that CPU, as an inter-processor interrupt would |
+//! | [`Effect::BandwidthTimer`] | sets a timer that calls [`Scheduler::bandwidth_timer`], on the CPU it comes from |
+//! | [`Effect::UnthrottleIpi`] | calls [`Scheduler::finish_unthrottling`] on that CPU, as an inter-processor interrupt would |
 //! | [`Effect::Hrtick`] | sets, or clears, a timer that calls [`Scheduler::hrtick`] |
 //! | [`Effect::Trace`] | looks at it, or not: what happened, for observers |
 //!
@@ -26,6 +28,7 @@
 //! they part.
 
 mod attributes;
+mod bandwidth;
 mod groups;
 mod hotplug;
 mod lifecycle;
@@ -44,6 +47,7 @@ use crate::cpu_set::CpuSet;
 use crate::domain::{DomainStates, Domains, Partitions};
 use crate::entity::Entity;
 use crate::event::{EventKind, SchedEvent};
+use crate::fair::bandwidth::BandwidthTimer;
 use crate::fair::queue::CfsRq;
 use crate::group::Group;
 use crate::ids::{CpuId, EntityId, GroupId, IdVec, QueueId, RootId, TaskId};
@@ -92,6 +96,21 @@ pub enum Effect {
         /// When; nothing = not any more.
         at: Option<Instant>,
     },
+    /// A group's bandwidth needs a timer, beside those that are set: once, at that time, by an interrupt on
+    /// the CPU that this effect comes from, the one on which the call that caused it was made.
+    BandwidthTimer {
+        /// The group.
+        group: GroupId,
+        /// Which of its timers.
+        timer: BandwidthTimer,
+        /// When.
+        at: Instant,
+    },
+    /// Queues on this CPU have got runtime and are to be unthrottled.
+    UnthrottleIpi {
+        /// The CPU.
+        cpu: CpuId,
+    },
     /// Something observable happened.
     Trace(SchedEvent),
 }
@@ -122,6 +141,8 @@ pub struct Scheduler {
     pub(crate) partitions: Partitions,
     /// Domains have been built; without them every CPU is on its own.
     pub(crate) has_domains: bool,
+    /// Some group has, or had, a quota; until then nothing of bandwidth is looked at.
+    pub(crate) bandwidth_used: bool,
     /// Some core has several threads.
     pub(crate) smt_present: bool,
     /// CPUs of some root domain have different capacities.

@@ -82,6 +82,13 @@ pub(super) enum Event {
         group: u64,
         idle: bool,
     },
+    /// Microseconds; no quota = unlimited.
+    Quota {
+        group: u64,
+        quota_us: Option<u64>,
+        period_us: u64,
+        burst_us: u64,
+    },
     Task {
         task: u64,
         spec: NewTask,
@@ -147,6 +154,7 @@ impl Event {
             Self::Group { group, .. } => ("group", Some(group)),
             Self::Shares { group, .. } => ("shares", Some(group)),
             Self::GroupIdle { group, .. } => ("gidle", Some(group)),
+            Self::Quota { group, .. } => ("quota", Some(group)),
             Self::Task { task, .. } => ("task", Some(task)),
             Self::Fork { task } => ("fork", Some(task)),
             Self::Wake { task, .. } => ("wake", Some(task)),

@@ -3,7 +3,6 @@
 
 use std::io::Write;
 
-use zerolag_core::config::FairPolicy;
 use zerolag_core::domain::ShowDomains;
 use zerolag_core::features::Feature;
 use zerolag_core::ids::CpuId;
@@ -11,16 +10,18 @@ use zerolag_core::kernel::Kernel;
 use zerolag_core::topology::TopologyBuilder;
 use zerolag_core::units::Nanos;
 
-use super::Output;
 use super::command::{Command, Event, Query, Setting};
 use super::dump;
 use super::error::{ScriptFault, Stop};
-use super::machine::Machine;
+use super::machine::{Machine, Printed};
 use super::parse;
+use super::{Build, Output};
 
 /// Runs one script, line by line.
 pub(super) struct Interpreter {
     kernel: Kernel,
+    /// The kernel is built with CFS bandwidth.
+    bandwidth: bool,
     output: Output,
     /// The script may not change `output`.
     output_fixed: bool,
@@ -41,9 +42,10 @@ pub(super) struct Interpreter {
 }
 
 impl Interpreter {
-    pub(super) fn new(kernel: Kernel, output: Output) -> Self {
+    pub(super) fn new(build: Build, output: Output) -> Self {
         Self {
-            kernel,
+            kernel: build.kernel,
+            bandwidth: build.bandwidth,
             output: if output == Output::Fullest { Output::Full } else { output },
             output_fixed: output == Output::Fullest,
             every: 1,
@@ -101,8 +103,9 @@ impl Interpreter {
         if self.machine.is_none() {
             let topology = self.builder.build().map_err(ScriptFault::Machine)?;
             let unsupported = ScriptFault::Unsupported { word: "this kernel", kernel: self.kernel.name() };
+            let printed = Printed { domains: self.domains, rich: self.rich, bandwidth: self.bandwidth };
             let config = self.kernel.config(topology.cpus().len()).ok_or(unsupported)?;
-            self.machine = Some(Machine::new(config, topology, self.domains, self.rich));
+            self.machine = Some(Machine::new(config, topology, printed));
         }
         Ok(self.machine.as_mut().expect("just made"))
     }
@@ -120,21 +123,9 @@ impl Interpreter {
                 self.machine()?.scheduler.config_mut().features.set(feature, on);
             }
             Setting::Tunable { name, value } => {
-                let config = self.machine()?.scheduler.config_mut();
-                let (policy, tunables) = (config.policy, &mut config.tunables);
+                let tunables = &mut self.machine()?.scheduler.config_mut().tunables;
                 match name.as_str() {
-                    "base_slice_ns" if policy == FairPolicy::Eevdf => tunables.base_slice = Nanos(value),
-                    "latency_ns" if policy == FairPolicy::Cfs => tunables.latency = Nanos(value),
-                    "min_granularity_ns" if policy == FairPolicy::Cfs => {
-                        tunables.min_granularity = Nanos(value)
-                    }
-                    "idle_min_granularity_ns" if policy == FairPolicy::Cfs => {
-                        tunables.idle_min_granularity = Nanos(value)
-                    }
-                    "wakeup_granularity_ns" if policy == FairPolicy::Cfs => {
-                        tunables.wakeup_granularity = Nanos(value)
-                    }
-                    "child_runs_first" if policy == FairPolicy::Cfs => tunables.child_runs_first = value != 0,
+                    "base_slice_ns" => tunables.base_slice = Nanos(value),
                     "migration_cost_ns" => tunables.migration_cost = Nanos(value),
                     "nr_migrate" => tunables.nr_migrate = u32::try_from(value).unwrap_or(u32::MAX),
                     _ => return Err(ScriptFault::NoTunable { kernel: kernel.name(), found: name }),

@@ -21,11 +21,14 @@ use zerolag_core::units::{Instant, Nanos};
 use super::command::{Event, NewTask, Place};
 use super::error::ScriptFault;
 use super::names::Names;
+use super::timers::{Timer, Timers};
 
 /// What the reference returns when an id is unknown or a verb does not apply.
 const INVALID: i64 = -22;
 /// What it returns when a CPU is idle or a task runs.
 const BUSY: i64 = -16;
+/// What it returns for a file that its kernel does not have.
+const NO_ENTRY: i64 = -2;
 /// Numbers of groups and tasks lie below these.
 const GROUPS_MAX: u64 = 64;
 const TASKS_MAX: u64 = 4096;
@@ -34,17 +37,28 @@ const TASKS_MAX: u64 = 4096;
 pub(super) struct Machine {
     pub(super) scheduler: Scheduler,
     pub(super) names: Names,
-    /// Sched domains are built.
-    pub(super) domains: bool,
-    /// More is printed of it.
-    pub(super) rich: bool,
+    pub(super) printed: Printed,
     now: Instant,
     cpu: CpuId,
+    /// The CPU that executes at the moment; timers that are set interrupt it.
+    executing: CpuId,
     auto: bool,
     /// What the idle loops of the CPUs are doing, with `auto`.
     idle: IdVec<CpuId, IdleLoop>,
     interrupts: VecDeque<Effect>,
     softirqs: BTreeSet<CpuId>,
+    timers: Timers,
+}
+
+/// What is printed of a machine because of how it is built.
+#[derive(Clone, Copy)]
+pub(super) struct Printed {
+    /// Sched domains are built.
+    pub(super) domains: bool,
+    /// It is described by more than numbers of CPUs and nodes.
+    pub(super) rich: bool,
+    /// Groups may have quotas.
+    pub(super) bandwidth: bool,
 }
 
 /// A CPU's idle loop.
@@ -57,20 +71,21 @@ struct IdleLoop {
 }
 
 impl Machine {
-    pub(super) fn new(config: Config, topology: Topology, domains: bool, rich: bool) -> Self {
+    pub(super) fn new(config: Config, topology: Topology, printed: Printed) -> Self {
         let idle = topology.cpus().map(|_| IdleLoop { entered: true, tick_off: false }).collect();
-        let boot = if domains { Scheduler::new } else { Scheduler::without_domains };
+        let boot = if printed.domains { Scheduler::new } else { Scheduler::without_domains };
         Self {
             scheduler: boot(config, topology),
             names: Names::default(),
-            domains,
-            rich,
+            printed,
             now: Instant::ZERO,
             cpu: CpuId(0),
+            executing: CpuId(0),
             auto: false,
             idle,
             interrupts: VecDeque::new(),
             softirqs: BTreeSet::new(),
+            timers: Timers::default(),
         }
     }
 
@@ -98,42 +113,68 @@ impl Machine {
                 Effect::Softirq { cpu } => {
                     self.softirqs.insert(cpu);
                 }
-                Effect::WakeIpi { .. } | Effect::NohzKick { .. } | Effect::Stop { .. } => {
+                Effect::WakeIpi { .. }
+                | Effect::NohzKick { .. }
+                | Effect::UnthrottleIpi { .. }
+                | Effect::Stop { .. } => {
                     self.interrupts.push_back(effect);
+                }
+                Effect::BandwidthTimer { group, timer, at } => {
+                    self.timers.add(at, Timer { cpu: self.executing, group, timer });
                 }
                 _ => {}
             }
         }
     }
 
-    fn run_softirqs(&mut self, cpu: CpuId) {
+    /// From now on `cpu` executes. Returns which one did.
+    fn execute_on(&mut self, cpu: CpuId) -> CpuId {
         self.collect();
+        std::mem::replace(&mut self.executing, cpu)
+    }
+
+    fn run_softirqs(&mut self, cpu: CpuId) {
+        let before = self.execute_on(cpu);
         while self.softirqs.remove(&cpu) {
             self.scheduler.softirq(self.now, cpu);
             self.collect();
         }
+        self.execute_on(before);
     }
 
     fn deliver_interrupts(&mut self) {
         self.collect();
         while let Some(interrupt) = self.interrupts.pop_front() {
-            let cpu = match interrupt {
-                Effect::WakeIpi { cpu } => {
-                    self.scheduler.finish_wakeups(self.now, cpu);
-                    cpu
-                }
-                Effect::NohzKick { cpu } => {
-                    self.scheduler.nohz_kick(self.now, cpu);
-                    cpu
-                }
-                Effect::Stop { cpu, work } => {
-                    self.scheduler.stop(self.now, cpu, work);
-                    cpu
-                }
-                _ => continue,
+            let (Effect::WakeIpi { cpu }
+            | Effect::NohzKick { cpu }
+            | Effect::UnthrottleIpi { cpu }
+            | Effect::Stop { cpu, .. }) = interrupt
+            else {
+                continue;
             };
+            let before = self.execute_on(cpu);
+            match interrupt {
+                Effect::WakeIpi { .. } => self.scheduler.finish_wakeups(self.now, cpu),
+                Effect::NohzKick { .. } => self.scheduler.nohz_kick(self.now, cpu),
+                Effect::UnthrottleIpi { .. } => self.scheduler.finish_unthrottling(self.now, cpu),
+                Effect::Stop { work, .. } => self.scheduler.stop(self.now, cpu, work),
+                _ => {}
+            }
             self.run_softirqs(cpu);
+            self.execute_on(before);
         }
+    }
+
+    /// Time passes; timers expire on the way, each at its own time.
+    fn advance(&mut self, to: Instant) {
+        while let Some((at, Timer { cpu, group, timer })) = self.timers.expired(to) {
+            self.now = self.now.max(at);
+            let before = self.execute_on(cpu);
+            self.scheduler.bandwidth_timer(self.now, cpu, group, timer);
+            self.deliver_interrupts();
+            self.execute_on(before);
+        }
+        self.now = to;
     }
 
     /// A CPU's timer interrupt, and what follows from it.
@@ -142,6 +183,7 @@ impl Machine {
             return BUSY;
         }
         let was_idle = self.scheduler.cpus()[cpu].is_idle_task();
+        let before = self.execute_on(cpu);
         let resched = self.scheduler.tick(self.now, cpu);
         self.run_softirqs(cpu);
         self.deliver_interrupts();
@@ -153,14 +195,17 @@ impl Machine {
                 self.idle[cpu].tick_off = true;
             }
         }
+        self.execute_on(before);
         resched
     }
 
     /// Lets CPUs act until nothing changes.
     fn settle(&mut self) {
+        let before = self.executing;
         loop {
             let mut again = false;
             for cpu in self.scheduler.online().clone().iter() {
+                self.execute_on(cpu);
                 if self.scheduler.cpus()[cpu].need_resched {
                     self.idle[cpu].entered = false;
                     self.scheduler.schedule(self.now, cpu);
@@ -178,6 +223,7 @@ impl Machine {
                 }
             }
             if !again {
+                self.execute_on(before);
                 return;
             }
         }
@@ -185,7 +231,7 @@ impl Machine {
 
     fn set_online(&mut self, cpu: CpuId, online: bool) -> i64 {
         let exists = cpu.index() < self.idle.len();
-        if !exists || !self.domains || self.scheduler.online().contains(cpu) == online {
+        if !exists || !self.printed.domains || self.scheduler.online().contains(cpu) == online {
             return INVALID;
         }
         if cpu == self.cpu {
@@ -208,10 +254,11 @@ impl Machine {
     pub(super) fn place(&mut self, place: Place) -> Result<(), ScriptFault> {
         match place {
             Place::Clock { ns } if ns < self.now.0 => return Err(ScriptFault::ClockBack),
-            Place::Clock { ns } => self.now = Instant(ns),
-            Place::Advance { ns } => self.now += Nanos(ns),
+            Place::Clock { ns } => self.advance(Instant(ns)),
+            Place::Advance { ns } => self.advance(self.now + Nanos(ns)),
             Place::Cpu(cpu) => {
                 self.cpu = Some(CpuId(cpu)).filter(|&c| self.has_cpu(c)).ok_or(ScriptFault::NoCpu)?;
+                self.executing = self.cpu;
             }
         }
         Ok(())
@@ -242,6 +289,9 @@ impl Machine {
             }),
             Event::GroupIdle { group, idle } => {
                 self.with_group(group, |s, g| s.set_idle(now, g, idle).map_or(INVALID, |()| 0))
+            }
+            Event::Quota { group, quota_us, period_us, burst_us } => {
+                self.set_quota(group, quota_us, period_us, burst_us)
             }
             Event::Task { task, ref spec } => self.new_task(task, spec),
             Event::Fork { task } => {
@@ -358,10 +408,29 @@ impl Machine {
         }
     }
 
+    /// The reference writes three files, in this order, and stops at the first that is refused.
+    fn set_quota(&mut self, number: u64, quota_us: Option<u64>, period_us: u64, burst_us: u64) -> i64 {
+        if !self.printed.bandwidth {
+            return NO_ENTRY;
+        }
+        let now = self.now;
+        self.with_group(number, |s, g| {
+            let (period, burst) = (Nanos::from_micros(period_us), Nanos::from_micros(burst_us));
+            let quota = quota_us.map(Nanos::from_micros);
+            let old = &s.groups()[g].bandwidth;
+            let (old_quota, old_burst) = (old.quota, old.burst);
+            let files = [(old_quota, old_burst), (quota, old_burst), (quota, burst)];
+            let written = files
+                .into_iter()
+                .try_for_each(|(quota, burst)| s.set_bandwidth(now, g, quota, period, burst));
+            written.map_or(INVALID, |()| 0)
+        })
+    }
+
     fn new_task(&mut self, number: u64, spec: &NewTask) -> i64 {
         let cpu = spec.cpu.map_or(self.cpu, CpuId);
         let all = self.all_cpus();
-        let affinity = if spec.pin || !self.domains {
+        let affinity = if spec.pin || !self.printed.domains {
             let mut cpus = CpuSet::single(cpu);
             if let Some(list) = &spec.cpus {
                 cpus = cpus.or(list);

@@ -13,6 +13,7 @@
 //! Rescheduling is always an event of its own here: the interpreter acts on no effect but the interrupts that
 //! an event causes, which it delivers at its end.
 
+mod build;
 mod command;
 mod dump;
 mod error;
@@ -20,11 +21,11 @@ mod interpreter;
 mod machine;
 mod names;
 mod parse;
+mod timers;
 
 use std::io::{self, BufRead, Write};
 
-use zerolag_core::kernel::Kernel;
-
+pub use build::Build;
 pub use error::{ScriptError, ScriptFault};
 use interpreter::Interpreter;
 
@@ -53,14 +54,14 @@ pub enum RunError {
     Io(#[from] io::Error),
 }
 
-/// Runs a script as `kernel`, reading lines as they come and writing after each event.
+/// Runs a script as a kernel would, reading lines as they come and writing after each event.
 pub fn run(
-    kernel: Kernel,
+    build: impl Into<Build>,
     output: Output,
     input: impl BufRead,
     out: &mut impl Write,
 ) -> Result<(), RunError> {
-    let mut interpreter = Interpreter::new(kernel, output);
+    let mut interpreter = Interpreter::new(build.into(), output);
     for (index, line) in input.split(b'\n').enumerate() {
         let line = line?;
         let number = index + 1;

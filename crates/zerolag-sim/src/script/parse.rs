@@ -30,6 +30,7 @@ const WORDS: &[&str] = &[
     "group",
     "shares",
     "gidle",
+    "quota",
     "task",
     "fork",
     "wake",
@@ -72,6 +73,11 @@ impl<'a> Words<'a> {
 
     fn number(&mut self, expected: &'static str) -> Result<u64, ScriptFault> {
         number(self.word(expected)?, expected)
+    }
+
+    /// A number, or a default at the end of the line.
+    fn number_or(&mut self, default: u64, expected: &'static str) -> Result<u64, ScriptFault> {
+        self.optional().map_or(Ok(default), |word| number(word, expected))
     }
 
     fn signed(&mut self, expected: &'static str) -> Result<i64, ScriptFault> {
@@ -209,6 +215,13 @@ fn event(verb: &str, w: &mut Words) -> Result<Event, ScriptFault> {
         }
         "shares" => Event::Shares { group: w.number(GROUP)?, shares: w.number("shares")? },
         "gidle" => Event::GroupIdle { group: w.number(GROUP)?, idle: w.flag("0 or 1")? },
+        "quota" => Event::Quota {
+            group: w.number(GROUP)?,
+            // Any negative number stands for no limit.
+            quota_us: u64::try_from(w.signed("a quota in µs, or -1")?).ok(),
+            period_us: w.number_or(100_000, "a period in µs")?,
+            burst_us: w.number_or(0, "a burst in µs")?,
+        },
         "task" => Event::Task { task: w.number(TASK)?, spec: new_task(w)? },
         "fork" => Event::Fork { task: w.number(TASK)? },
         "wake" => {

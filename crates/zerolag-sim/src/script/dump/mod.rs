@@ -4,8 +4,10 @@
 //! Kernels differ in what they have; [`layout`] says who prints what.
 //!
 //! A line per CPU (`C`), then for each group its own line (`H`) and, per CPU, its entity (`G`) and queue
-//! (`Q`), then a line per task (`T`).
+//! (`Q`), then a line per task (`T`). Builds with CFS bandwidth have another line for each group (`B`) and for
+//! each queue (`W`).
 
+mod bandwidth;
 mod field;
 mod layout;
 
@@ -65,18 +67,21 @@ pub(super) fn state(machine: &Machine, print_anchor: bool, out: &mut String) {
         let mut line = Line(out);
         line.word("C ").number(cpu.0);
         layout.cpu.iter().for_each(|field| field.print(machine, rq, &mut line));
-        if machine.domains {
+        if machine.printed.domains {
             layout.cpu_with_domains.iter().for_each(|field| field.print(machine, rq, &mut line));
         }
-        if machine.rich {
+        if machine.printed.rich {
             line.field("cap", rq.balance.cpu_capacity).flag("toff", machine.tick_is_off(cpu));
         }
         line.end();
     }
-    if machine.rich && machine.domains {
+    if machine.printed.rich && machine.printed.domains {
         cache_lines(machine, layout, out);
     }
     for (&number, &group) in &names.groups {
+        if machine.printed.bandwidth && group != GroupId::ROOT {
+            bandwidth::group_line(number, &s.groups()[group].bandwidth, &mut Line(out));
+        }
         if group != GroupId::ROOT {
             let mut line = Line(out);
             line.word("H ").number(number);
@@ -98,6 +103,9 @@ pub(super) fn state(machine: &Machine, print_anchor: bool, out: &mut String) {
             line.word("Q ").number(cpu.0).word(" ").number(number);
             layout.queue.iter().for_each(|field| field.print(machine, queue, how, &mut line));
             line.end();
+            if machine.printed.bandwidth {
+                bandwidth::queue_line(cpu, number, &queue.throttle, &mut Line(out));
+            }
         }
     }
     for (&number, &task) in &names.tasks {
@@ -107,7 +115,7 @@ pub(super) fn state(machine: &Machine, print_anchor: bool, out: &mut String) {
         line.word("T ").number(number);
         layout.task.iter().for_each(|field| field.print(machine, task, &mut line));
         layout.task_entity.iter().for_each(|f| f.print(entity, layout.averages, &mut line));
-        if machine.rich {
+        if machine.printed.rich {
             layout.task_on_machine.iter().for_each(|field| field.print(machine, task, &mut line));
         }
         line.end();
