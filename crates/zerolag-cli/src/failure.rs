@@ -9,6 +9,9 @@ pub(crate) enum Failure {
     /// The input was bad: exit code 2, as for arguments that do not parse.
     #[error("{0}")]
     Input(String),
+    /// The run went wrong: exit code 1.
+    #[error("{0}")]
+    Check(String),
     /// The results could not be written.
     #[error("cannot write: {0}")]
     Output(#[from] io::Error),
@@ -36,7 +39,7 @@ impl Failure {
         match self {
             _ if self.is_broken_pipe() => 0,
             Self::Input(_) => 2,
-            Self::Output(_) => 1,
+            Self::Check(_) | Self::Output(_) => 1,
             Self::Broken { .. } => 3,
         }
     }

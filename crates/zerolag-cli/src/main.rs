@@ -9,6 +9,7 @@
 mod args;
 mod cmd;
 mod failure;
+mod report;
 mod table;
 
 use std::io::{self, BufWriter, Write};

@@ -5,7 +5,10 @@ use crate::domain::DomainRules;
 use crate::features::Features;
 use crate::kernel::Kernel;
 use crate::units::Nanos;
-use crate::variants::{Anchor, BandwidthRules, Protection, Reweight, UtilEst, Yielding};
+use crate::variants::{
+    Anchor, BandwidthRules, ClockSkip, Descent, GroupReweight, InitialUtil, Protection, Reweight, UtilEst,
+    Yielding,
+};
 
 /// A complete configuration: change any part of it to ask "what if".
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,10 +46,11 @@ impl Config {
     }
 }
 
-/// The policy of the fair class. It is matched where something is placed, charged, picked, preempted on
-/// wake-up and preempted on tick, and nowhere else.
+/// The policy of the fair class; `fair::policy` shows where it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FairPolicy {
+    /// The Completely Fair Scheduler: the least vruntime runs next.
+    Cfs,
     /// Earliest Eligible Virtual Deadline First.
     Eevdf,
 }
@@ -56,6 +60,16 @@ pub enum FairPolicy {
 pub struct Tunables {
     /// EEVDF: the request length of tasks without a slice of their own.
     pub base_slice: Nanos,
+    /// CFS: the period in which each of a few runnable tasks runs once.
+    pub latency: Nanos,
+    /// CFS: what a task's turn should not be shorter than; with many tasks the period grows to allow it.
+    pub min_granularity: Nanos,
+    /// CFS: the same for idle entities that compete with others; not scaled by the number of CPUs.
+    pub idle_min_granularity: Nanos,
+    /// CFS: how far behind a wakee must be to preempt.
+    pub wakeup_granularity: Nanos,
+    /// CFS: a new task runs before its parent goes on.
+    pub child_runs_first: bool,
     /// A task that ran less than this ago is cache hot.
     pub migration_cost: Nanos,
     /// Most tasks moved by one balancing pass.
@@ -93,7 +107,13 @@ impl Tunables {
     pub fn scaled(&self, scaling: TunableScaling, cpus: usize) -> Self {
         let factor = scaling.factor(cpus);
         let scale = |t: Nanos| Nanos(t.0 * factor);
-        Self { base_slice: scale(self.base_slice), ..self.clone() }
+        Self {
+            base_slice: scale(self.base_slice),
+            latency: scale(self.latency),
+            min_granularity: scale(self.min_granularity),
+            wakeup_granularity: scale(self.wakeup_granularity),
+            ..self.clone()
+        }
     }
 }
 
@@ -118,8 +138,22 @@ pub struct Variants {
     pub reweight: Reweight,
     /// What `sched_yield()` gives up.
     pub yielding: Yielding,
-    /// Which utilisations the estimate of a task learns from.
+    /// How a task's utilisation is remembered over its sleep.
     pub util_est: UtilEst,
+    /// A task may ask for a slice of its own (`sched_setattr()` with a runtime).
+    pub custom_slices: bool,
+    /// A group competes with the shortest slice that is queued in it.
+    pub group_slices: bool,
+    /// When the weight of a group's entity is set anew.
+    pub group_reweight: GroupReweight,
+    /// How a new task's utilisation is guessed.
+    pub initial_util: InitialUtil,
+    /// How long a request to leave the clock alone holds, once rescheduling has begun.
+    pub clock_skip: ClockSkip,
+    /// In which order the levels of the hierarchy learn whom they run, if nothing fair ran before.
+    pub descent: Descent,
+    /// A CPU that is idle and has nothing queued goes through a whole pick when it is told to reschedule.
+    pub idle_loop_picks: bool,
     /// CFS bandwidth; nothing = the kernel does not have it.
     pub bandwidth: Option<BandwidthRules>,
 }

@@ -157,6 +157,16 @@ impl Entity {
         self.weight.down()
     }
 
+    /// As [`Entity::virtual_span`], for where the inverse cannot be kept.
+    #[inline]
+    pub(crate) fn virtual_span_of(&self, wall: Nanos) -> u64 {
+        if self.weight == Weight::NICE_0 {
+            return wall.0;
+        }
+        let inverse = if self.inverse == 0 { inverse_of(self.weight) } else { self.inverse };
+        scale_by_weights(wall.0, 1024, inverse)
+    }
+
     /// Virtual time in which this entity receives `wall` of service: `wall * 1024 / weight`
     /// (`calc_delta_fair()`).
     #[inline]

@@ -5,7 +5,10 @@
 use crate::config::{FairPolicy, TunableScaling, Tunables, Variants};
 use crate::domain::DomainRules;
 use crate::units::Nanos;
-use crate::variants::{Anchor, BandwidthRules, Protection, Reweight, UtilEst, Yielding};
+use crate::variants::{
+    Anchor, BandwidthRules, ClockSkip, Descent, GroupReweight, InitialUtil, Protection, Reweight, UtilEst,
+    Yielding,
+};
 
 /// What makes a kernel, apart from its features.
 pub(crate) struct Preset {
@@ -15,6 +18,36 @@ pub(crate) struct Preset {
     pub(crate) scaling: TunableScaling,
     pub(crate) variants: Variants,
 }
+
+/// Linux 6.1.192: the last long-term kernel with CFS.
+pub(crate) const LINUX_6_1: Preset = Preset {
+    policy: FairPolicy::Cfs,
+    tunables: Tunables {
+        latency: Nanos(6_000_000),
+        min_granularity: Nanos(750_000),
+        idle_min_granularity: Nanos(750_000),
+        wakeup_granularity: Nanos(1_000_000),
+        ..tunables(Nanos(0))
+    },
+    scaling: TunableScaling::Logarithmic,
+    variants: Variants {
+        tg_load_interval: Nanos(0),
+        listed_while_reported: false,
+        reports_withdrawn_offline: false,
+        domains: DomainRules::LINUX_6_1,
+        util_est: UtilEst::SampleAndAverage,
+        custom_slices: false,
+        group_slices: false,
+        group_reweight: GroupReweight::Always,
+        initial_util: InitialUtil::FineWeight,
+        clock_skip: ClockSkip::UntilPicked,
+        descent: Descent::WhilePicking,
+        idle_loop_picks: true,
+        anchor: Anchor::Minimum,
+        bandwidth: None,
+        ..LINUX_6_12.variants
+    },
+};
 
 /// Linux 6.12.117: EEVDF with delayed dequeue, custom slices and relative deadlines.
 pub(crate) const LINUX_6_12: Preset = Preset {
@@ -33,6 +66,13 @@ pub(crate) const LINUX_6_12: Preset = Preset {
         reweight: Reweight::KeepLag,
         yielding: Yielding::RestOfRequest,
         util_est: UtilEst::WithinCapacity,
+        custom_slices: true,
+        group_slices: true,
+        group_reweight: GroupReweight::IfChangedAndPopulated,
+        initial_util: InitialUtil::TableWeight,
+        clock_skip: ClockSkip::FirstUpdate,
+        descent: Descent::FromTask,
+        idle_loop_picks: false,
     },
 };
 
@@ -53,10 +93,27 @@ pub(crate) const LINUX_6_18: Preset = Preset {
         reweight: Reweight::PlaceAgain,
         yielding: Yielding::RestOfRequestSameSlice,
         util_est: UtilEst::Unbounded,
+        custom_slices: true,
+        group_slices: true,
+        group_reweight: GroupReweight::IfChangedAndPopulated,
+        initial_util: InitialUtil::TableWeight,
+        clock_skip: ClockSkip::FirstUpdate,
+        descent: Descent::FromTask,
+        idle_loop_picks: false,
     },
 };
 
-/// What EEVDF kernels agree in.
+/// What all kernels agree in. Times that a policy does not have are 0.
 const fn tunables(base_slice: Nanos) -> Tunables {
-    Tunables { base_slice, migration_cost: Nanos(500_000), nr_migrate: 32, bandwidth_slice: Nanos(5_000_000) }
+    Tunables {
+        base_slice,
+        latency: Nanos(0),
+        min_granularity: Nanos(0),
+        idle_min_granularity: Nanos(0),
+        wakeup_granularity: Nanos(0),
+        child_runs_first: false,
+        migration_cost: Nanos(500_000),
+        nr_migrate: 32,
+        bandwidth_slice: Nanos(5_000_000),
+    }
 }

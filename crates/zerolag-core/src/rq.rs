@@ -22,6 +22,7 @@ use crate::pelt::{DIVIDER_MIN, LOAD_AVG_MAX, SchedAvg};
 use crate::realtime::RtQueue;
 use crate::task::Waker;
 use crate::units::{Capacity, Instant, Jiffies, Nanos};
+use crate::variants::ClockSkip;
 
 /// Utilisation sum from which a CPU counts as always busy: there was no idle time for slowed-down work to
 /// move into.
@@ -44,6 +45,8 @@ pub struct Rq {
     pub clock_pelt_idle: Instant,
     /// The next reschedule shall not advance `clock`: a wake-up has just done so.
     pub skip_requested: bool,
+    /// The precise timer for the end of the running task's turn is set.
+    pub(crate) hrtick_set: bool,
     /// That reschedule is under way.
     pub(crate) skip_active: bool,
     /// The CPU's own, root fair queue.
@@ -177,6 +180,7 @@ impl Rq {
             clock_idle: Instant(0),
             clock_pelt_idle: Instant(0),
             skip_requested: false,
+            hrtick_set: false,
             skip_active: false,
             root,
             curr: None,
@@ -223,10 +227,18 @@ impl Rq {
 
     /// A reschedule begins: the clocks move on, unless a wake-up has just moved them.
     #[inline]
-    pub(crate) fn begin_switch(&mut self, now: Instant) {
+    pub(crate) fn begin_switch(&mut self, now: Instant, skip: ClockSkip) {
         self.skip_active = core::mem::take(&mut self.skip_requested);
         self.update_clock(now);
-        self.skip_active = false;
+        self.skip_active &= skip == ClockSkip::UntilPicked;
+    }
+
+    /// The next task is chosen.
+    #[inline]
+    pub(crate) fn end_pick(&mut self, skip: ClockSkip) {
+        if skip == ClockSkip::UntilPicked {
+            (self.skip_active, self.skip_requested) = (false, false);
+        }
     }
 
     /// What is left of its power for fair tasks, at least 1 (`scale_rt_capacity()`).

@@ -50,8 +50,10 @@ pub struct Task {
     pub state: TaskState,
     /// Whether it is on a run queue.
     pub on_rq: OnRq,
-    /// Where it may run.
+    /// Where it may run; changed by [`Task::restrict`].
     pub affinity: CpuSet,
+    /// The only CPU it may run on, if there is but one.
+    pub(crate) pinned: Option<CpuId>,
     /// The CPU it should wake up on if nothing speaks against it; usually where it was.
     pub(crate) wake_cpu: CpuId,
     /// The CPU it used before its last wake-up, as a second guess for the next.
@@ -72,6 +74,19 @@ pub struct Task {
     pub involuntary_switches: u64,
     /// How often it changed CPU.
     pub migrations: u64,
+}
+
+impl Task {
+    /// It may run on these CPUs from now on.
+    pub(crate) fn restrict(&mut self, cpus: CpuSet) {
+        self.pinned = only_member(&cpus);
+        self.affinity = cpus;
+    }
+}
+
+/// The member of a set that has just one.
+pub(crate) fn only_member(cpus: &CpuSet) -> Option<CpuId> {
+    cpus.first().filter(|&first| cpus.last() == Some(first))
 }
 
 /// How a task, or a CPU's idle task, wakes others: many different ones, or always the same.

@@ -43,13 +43,56 @@ pub enum Yielding {
     RestOfRequestSameSlice,
 }
 
-/// When a task's utilisation is taken into its estimate (`util_est`).
+/// The form of a task's utilisation estimate (`util_est`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UtilEst {
-    /// Unless it is more than the CPU has capacity (6.12).
+    /// The utilisation at the last sleep and a moving average, of which the greater counts. They are taken
+    /// after the task was dequeued, unless it used more than the CPU has capacity (4.17 to 6.7).
+    SampleAndAverage,
+    /// The average alone, taken before the task is dequeued, with the same exception (6.8 to 6.12).
     WithinCapacity,
-    /// Always (6.18).
+    /// The same without exception (6.18).
     Unbounded,
+}
+
+/// When a group's entity is given the weight that its share comes to. Even if that is the same weight, load
+/// sums are rounded, and the running entity is charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupReweight {
+    /// Each time it is looked at (6.1).
+    Always,
+    /// If it differs, and somebody is in the group: the entity of an empty group keeps its weight, which a
+    /// delayed dequeue needs (6.12).
+    IfChangedAndPopulated,
+}
+
+/// The weight in the first guess at a new task's utilisation, `util * weight / (load + 1)` of the queue it
+/// joins, which is limited to half of what is left of the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialUtil {
+    /// In fine units, although the load is in table units: nearly always the limit (up to 6.7).
+    FineWeight,
+    /// In table units, as the load is (6.8).
+    TableWeight,
+}
+
+/// How long a request to skip clock updates holds during a reschedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockSkip {
+    /// Until the next task is chosen; requests made meanwhile are dropped with it (6.1).
+    UntilPicked,
+    /// For the one update at the start (6.12).
+    FirstUpdate,
+}
+
+/// In which order entities become the running ones of their levels. It is seen in load: what a lower level
+/// has to hand up reaches the upper one at once only from below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Descent {
+    /// The root first, as it is picked (up to 6.11).
+    WhilePicking,
+    /// The task first (6.12).
+    FromTask,
 }
 
 /// What kernels do differently when they enforce a group's quota.

@@ -60,6 +60,13 @@ fn check(name: &str, different: &[&str]) {
 }
 
 #[test]
+fn linux_6_1() {
+    // From 34 on: scheduling domains and balancing.
+    let different = ["34", "35", "36", "37", "38", "39", "40", "41", "42", "43", "44", "45", "46", "47"];
+    check("6.1", &different);
+}
+
+#[test]
 fn linux_6_12() {
     // From 34 on: scheduling domains and balancing.
     let different = ["34", "35", "36", "37", "38", "39", "40", "41", "42", "43", "44", "45", "46", "47"];

@@ -10,7 +10,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use zerolag_core::kernel::Kernel;
+use zerolag_core::units::Nanos;
 use zerolag_sim::script::Build;
+
+use super::high::settings::span;
 
 /// The Linux fair scheduler as a laboratory: run workloads on it, replay traces, ask what if.
 #[derive(Debug, Parser)]
@@ -26,6 +29,8 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 the run failed a check, 2 bad in
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a workload and show what each task and group got.
+    Run(Run),
     /// Run an event script and print the scheduler's state after each event.
     Script(Script),
     /// Show which features a kernel's scheduler has, their defaults, and the first and last known kernel with each.
@@ -40,6 +45,47 @@ pub(crate) enum Command {
     /// Write manual pages, one for each command.
     Man(Man),
 }
+
+/// Arguments of `zerolag run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_COLUMNS)]
+pub(crate) struct Run {
+    /// The workload: an rt-app file (JSON); - is standard input.
+    pub(crate) file: PathBuf,
+    /// The kernel whose scheduler runs it.
+    #[arg(long, value_name = "K", default_value = "6.12", value_parser = kernel())]
+    pub(crate) kernel: Kernel,
+    /// The machine it runs on: a name, Ncpu for N equal CPUs, or a file (see `zerolag topology`).
+    #[arg(long, value_name = "MACHINE", default_value = "2cpu")]
+    pub(crate) machine: String,
+    /// Simulated time after which the run ends, with a unit (for example 500ms). By default what the file
+    /// says, else 10s. The run also ends when all tasks have.
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    pub(crate) duration: Option<Nanos>,
+    /// Where chance comes from, if the workload leaves anything to it.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Set a feature (on or off), a tunable or cost (a time with a unit, or a number), hz (100, 250, 300,
+    /// 1000), or costs (ideal, x86-server). May be given several times.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub(crate) settings: Vec<String>,
+    /// Read an rt-app file as rt-app's own parser does: unknown keys are ignored, of duplicate keys the last
+    /// counts.
+    #[arg(long)]
+    pub(crate) rtapp_compat: bool,
+    /// Print JSON instead of tables (schema zerolag.run/1, see docs/json.md).
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also write results to this directory: run.json and, for rt-app files, each thread's log and the
+    /// trace markers.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+const RUN_COLUMNS: &str = "\
+CPU_MS is CPU time, SHARE that of one CPU. VOLUNTARY and PREEMPTED say how often a task gave the CPU up or
+lost it. WAKEUPS counts wake-ups that were answered by a CPU, P50_US to MAX_US the time from wake-up to
+running, in microseconds.";
 
 /// Arguments of `zerolag script`.
 #[derive(Debug, Args)]

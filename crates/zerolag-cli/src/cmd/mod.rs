@@ -3,6 +3,7 @@
 
 mod bench;
 mod features;
+mod run;
 mod script;
 mod setup;
 mod topology;
@@ -15,6 +16,7 @@ use crate::failure::Failure;
 /// Does what the user asked for.
 pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
     match cli.command {
+        Command::Run(args) => run::run(&args, out),
         Command::Script(args) => script::run(&args, out),
         Command::Features(args) => features::run(&args, out),
         Command::Topology(args) => topology::run(&args, out),

@@ -3,6 +3,7 @@
 
 mod features;
 mod manners;
+mod run;
 mod script;
 mod support;
 mod topology;

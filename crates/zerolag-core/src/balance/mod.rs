@@ -65,7 +65,7 @@ impl Scheduler {
     /// The task would fit a bigger CPU better, and may go there.
     fn is_misfit(&self, cpu: CpuId, task: TaskId) -> bool {
         let t = &self.tasks[task];
-        t.affinity.first() != t.affinity.last()
+        t.pinned.is_none()
             && self.cpus[cpu].capacity.0 != t.max_allowed_capacity
             && !self.util_fits(self.task_util_est(task), cpu)
     }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Charging the entity that runs.
 //!
-//! Source: kernel/sched/fair.c, `update_curr()`, 6.12.
+//! Source: kernel/sched/fair.c, `update_curr()`, 6.1 and 6.12.
 
-use crate::config::FairPolicy;
 use crate::entity::Owner;
 use crate::event::EventKind;
 use crate::ids::QueueId;
@@ -32,11 +31,7 @@ impl Scheduler {
             self.trace(cpu, EventKind::Runtime { task, ran });
         }
         self.charge_runtime(q, ran);
-        let give_way = match self.config.policy {
-            FairPolicy::Eevdf => self.eevdf_charged(q, curr),
-        };
-        self.advance_anchor(q);
-        if give_way {
+        if self.charged(q, curr) {
             self.resched(cpu);
             self.clear_buddies(q, curr);
         }

@@ -7,7 +7,6 @@
 //! Source: kernel/sched/fair.c, `enqueue_task_fair()`, `dequeue_entities()`, `pick_task_fair()`,
 //! `pick_next_task_fair()`, `task_tick_fair()`, `yield_task_fair()`, 6.12.
 
-use crate::config::FairPolicy;
 use crate::fair::load::LoadUpdate;
 use crate::fair::queue::CountChange;
 use crate::fair::timeline::ByDeadline;
@@ -17,7 +16,8 @@ use crate::ids::{CpuId, EntityId, QueueId, TaskId};
 use crate::nice::Policy;
 use crate::scheduler::{Effect, Scheduler};
 use crate::task::OnRq;
-use crate::units::Nanos;
+use crate::units::{Instant, Nanos, VDelta};
+use crate::variants::UtilEst;
 
 /// How far up a dequeue got.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Scheduler {
                 (entity.slice, entity.custom_slice) = (slice, true);
             }
             self.enqueue_entity(q, se, flags);
-            slice_below = Some(self.queues[q].shortest_slice(&self.entities));
+            slice_below = self.group_slice(q);
             change.add_to(&mut self.queues[q]);
             if self.queues[q].idle {
                 change.idle = 1;
@@ -81,7 +81,7 @@ impl Scheduler {
         while let Some(se) = at {
             let q = self.entities[se].queue;
             self.refresh_ancestor(q, se, slice_below);
-            slice_below = Some(self.queues[q].shortest_slice(&self.entities));
+            slice_below = self.group_slice(q);
             change.add_to(&mut self.queues[q]);
             if self.queues[q].idle {
                 change.idle = 1;
@@ -101,10 +101,19 @@ impl Scheduler {
         self.update_load(q, se, LoadUpdate::AgeAndReport);
         self.note_runnable(se);
         self.update_group_weight(se);
+        if !self.config.variants.group_slices {
+            return;
+        }
         self.entities[se].slice = slice_below.unwrap_or(Nanos(0));
         if self.queues[q].curr != Some(se) {
             self.queues[q].timeline.refresh::<ByDeadline>(&mut self.entities, se);
         }
+    }
+
+    /// The slice with which the group of queue `q` competes, if not with that of everybody else.
+    #[inline]
+    fn group_slice(&self, q: QueueId) -> Option<Nanos> {
+        self.config.variants.group_slices.then(|| self.queues[q].shortest_slice(&self.entities))
     }
 
     /// A task leaves its CPU's fair queues. Returns false if its dequeue is delayed: it sleeps, but competes
@@ -116,11 +125,16 @@ impl Scheduler {
         if !(self.entities[se].delayed && moving) {
             self.util_est_dequeue(cpu, se);
         }
-        if flags.sleep {
+        // Whether the estimate sees the time up to now, or up to the last update before.
+        let late = self.config.variants.util_est == UtilEst::SampleAndAverage;
+        if flags.sleep && !late {
             self.util_est_update(cpu, se);
         }
         if !self.dequeue_hierarchy(cpu, se, flags) {
             return false;
+        }
+        if flags.sleep && late {
+            self.util_est_update(cpu, se);
         }
         self.hrtick_update(cpu);
         true
@@ -161,7 +175,7 @@ impl Scheduler {
                 if self.entities[se].is_task() {
                     return Reached::Delayed;
                 }
-                slice_below = Some(self.queues[q].shortest_slice(&self.entities));
+                slice_below = self.group_slice(q);
                 break;
             }
             change.sub_from(&mut self.queues[q]);
@@ -173,7 +187,7 @@ impl Scheduler {
             }
             at = self.entities[se].parent;
             if self.queues[q].load.0 != 0 {
-                slice_below = Some(self.queues[q].shortest_slice(&self.entities));
+                slice_below = self.group_slice(q);
                 // The group goes on without the sleeper: its data are warm.
                 if let Some(parent) = at.filter(|_| sleeps && !self.in_throttled_hierarchy(q)) {
                     self.set_next_buddy(parent);
@@ -185,7 +199,7 @@ impl Scheduler {
         while let Some(se) = at {
             let q = self.entities[se].queue;
             self.refresh_ancestor(q, se, slice_below);
-            slice_below = Some(self.queues[q].shortest_slice(&self.entities));
+            slice_below = self.group_slice(q);
             change.sub_from(&mut self.queues[q]);
             if self.queues[q].idle {
                 change.idle = change.queued;
@@ -221,29 +235,16 @@ impl Scheduler {
                 let se = self.pick_entity(q);
                 if self.entities[se].delayed {
                     self.finish_delayed(cpu, se);
+                    debug_assert!(
+                        !self.config.features.has(Feature::DelayZero) || self.entities[se].vlag == VDelta(0),
+                        "I16: eligible, it has no debt left, and credit is forfeited"
+                    );
                     continue 'again;
                 }
                 match self.entities[se].my_queue {
                     Some(below) => q = below,
                     None => return self.entities[se].task(),
                 }
-            }
-        }
-    }
-
-    /// The entity that should run at one level. The queue is not empty.
-    fn pick_entity(&self, q: QueueId) -> EntityId {
-        let queue = &self.queues[q];
-        match self.config.policy {
-            FairPolicy::Eevdf => {
-                if self.config.features.has(Feature::PickBuddy)
-                    && let Some(buddy) = queue.next
-                    && queue.is_eligible(&self.entities, buddy)
-                {
-                    return buddy;
-                }
-                let guard = self.protection_at_pick();
-                queue.pick_eevdf(&self.entities, guard).expect("somebody in a non-empty queue is eligible")
             }
         }
     }
@@ -289,6 +290,14 @@ impl Scheduler {
         }
     }
 
+    /// The same, beginning at the root.
+    pub(crate) fn fair_set_next_from_root(&mut self, se: EntityId) {
+        if let Some(parent) = self.entities[se].parent {
+            self.fair_set_next_from_root(parent);
+        }
+        self.set_next_entity(self.entities[se].queue, se);
+    }
+
     /// The timer interrupt, or a precise one at the end of a slice, hits a fair task.
     pub(crate) fn fair_tick(&mut self, task: TaskId, precise: bool) {
         let cpu = self.tasks[task].cpu;
@@ -298,30 +307,21 @@ impl Scheduler {
             self.update_curr(q);
             self.update_load(q, se, LoadUpdate::AgeAndReport);
             self.update_group_weight(se);
-            match self.config.policy {
-                // The end of the request has been acted on when it was charged.
-                FairPolicy::Eevdf if precise => self.resched(cpu),
-                FairPolicy::Eevdf => {}
+            if precise {
+                self.resched(cpu);
+            } else if !self.precise_timer_decides(cpu) {
+                self.tick_entity(q, se);
             }
             at = self.entities[se].parent;
         }
     }
 
-    /// The running task gives way (`yield_task_fair()`).
-    pub(crate) fn fair_yield(&mut self, cpu: CpuId, task: TaskId) {
-        if self.cpus[cpu].nr_running == 1 {
-            return;
-        }
-        let se = self.tasks[task].entity;
-        let q = self.entities[se].queue;
-        self.clear_buddies(q, se);
-        self.update_clock(cpu);
-        self.update_curr(q);
-        self.cpus[cpu].skip_requested = true;
-        self.eevdf_yield(q, se);
+    /// The end of the turn is left to the precise timer, if one is set.
+    fn precise_timer_decides(&self, cpu: CpuId) -> bool {
+        self.cpus[cpu].hrtick_set && !self.config.features.has(Feature::DoubleTick)
     }
 
-    /// Sets the precise timer to the end of the running task's slice, if that is asked for and anybody else
+    /// Sets the precise timer to the end of the running task's turn, if that is asked for and anybody else
     /// wants to run (`hrtick_start_fair()`).
     pub(crate) fn hrtick_update(&mut self, cpu: CpuId) {
         if !self.config.features.has(Feature::Hrtick) {
@@ -332,15 +332,22 @@ impl Scheduler {
         if self.queues[rq.root].h_nr_queued <= 1 {
             return;
         }
-        let entity = &self.entities[self.tasks[task].entity];
+        let se = self.tasks[task].entity;
+        let entity = &self.entities[se];
+        let turn = self.turn(se);
         let ran = entity.sum_exec.saturating_sub(entity.prev_sum_exec);
-        if ran > entity.slice {
+        if ran > turn {
             self.resched(cpu);
             return;
         }
         // Shorter timers cost more than they are worth (`hrtick_start()`).
-        let left = (entity.slice - ran).max(Nanos(10_000));
-        let at = self.now + left;
-        self.push(Effect::Hrtick { cpu, at: Some(at) });
+        let left = (turn - ran).max(Nanos(10_000));
+        self.set_hrtick(cpu, Some(self.now + left));
+    }
+
+    /// Sets or clears the precise timer.
+    pub(crate) fn set_hrtick(&mut self, cpu: CpuId, at: Option<Instant>) {
+        self.cpus[cpu].hrtick_set = at.is_some();
+        self.push(Effect::Hrtick { cpu, at });
     }
 }

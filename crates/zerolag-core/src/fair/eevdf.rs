@@ -250,3 +250,8 @@ const fn inflate_lag(lag: VDelta, competing: u64, weight: u64) -> i64 {
     let divisor = if competing == 0 { 1 } else { competing as i64 };
     lag.0.wrapping_mul((competing + weight) as i64).wrapping_div(divisor)
 }
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod vectors;

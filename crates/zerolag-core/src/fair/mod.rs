@@ -4,26 +4,30 @@
 //! ```text
 //!   class       enqueue, dequeue, pick, put, tick: walks over the hierarchy of groups
 //!     queueing    one level: an entity joins or leaves one queue
-//!       eevdf       the policy: placement, deadlines, pick
-//!         virtual_time, protection    what it measures against, and when it does not
+//!       policy      what the policies do differently
+//!         cfs         one of them
+//!         eevdf       the other: placement, deadlines, pick
+//!           virtual_time, protection    what it measures against, and when it does not
 //!       account     charging the entity that runs
-//!     shares      weights of groups, and what a change of weight does
+//!     preempt     may a wakee take over
+//!     shares      weights of groups
 //!     load        load tracking along the hierarchy
 //!     bandwidth   quotas: queues that ran out are throttled
 //!   queue, timeline, leaf    the data
 //! ```
-//!
-//! The policy is chosen by a `match` at five points and nowhere else: when an entity is placed
-//! (`queueing::place`), after the running one was charged (`account::charge`), when one is picked
-//! (`class::pick_entity`), when a wakee may preempt (`preempt`) and at a tick (`class::tick`).
 
 mod account;
+pub mod audit;
 pub mod bandwidth;
 mod blocked;
+mod cfs;
 mod class;
+#[cfg(test)]
+mod driver;
 mod eevdf;
 pub(crate) mod leaf;
 mod load;
+mod policy;
 mod preempt;
 mod protection;
 pub mod queue;

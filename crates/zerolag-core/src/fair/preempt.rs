@@ -10,9 +10,11 @@
 //! | no | yes | leave |
 //! | same | same | leave if the wakee is batch; else ask the policy |
 //!
-//! Source: kernel/sched/fair.c, `check_preempt_wakeup_fair()`, 6.12.
+//! Source: kernel/sched/fair.c, `check_preempt_wakeup()`, 6.1, and `check_preempt_wakeup_fair()`, 6.12.
 
-use crate::config::FairPolicy;
+use core::cmp::Ordering;
+
+use crate::fair::cfs;
 use crate::features::Feature;
 use crate::ids::{CpuId, EntityId, QueueId, TaskId};
 use crate::nice::Policy;
@@ -20,12 +22,51 @@ use crate::scheduler::Scheduler;
 use crate::variants::Protection;
 
 impl Scheduler {
-    /// `wakee` became runnable on `cpu`, where the fair task `curr` runs. `fork` = it is new.
-    pub(crate) fn fair_check_preempt(&mut self, cpu: CpuId, curr: TaskId, wakee: TaskId, fork: bool) {
-        let wakee_queue = self.entities[self.tasks[wakee].entity].queue;
-        if curr == wakee || self.in_throttled_hierarchy(wakee_queue) {
+    /// CFS: the wakee preempts if it is behind by more than the wake-up granularity. It is then the next
+    /// buddy, and in a crowd the one it preempted the last buddy.
+    pub(super) fn cfs_check_preempt(&mut self, cpu: CpuId, curr: TaskId, wakee: TaskId, fork: bool) {
+        let features = self.config.features;
+        let (mut se, mut wakee_se) = (self.tasks[curr].entity, self.tasks[wakee].entity);
+        let crowd = self.config.tunables.is_crowd(self.queues[self.entities[se].queue].nr_queued);
+        let wanted_next = features.has(Feature::NextBuddy) && crowd && !fork;
+        if wanted_next {
+            self.set_next_buddy(wakee_se);
+        }
+        if self.cpus[cpu].need_resched {
             return;
         }
+        let (curr_policy, wakee_policy) = (self.tasks[curr].policy, self.tasks[wakee].policy);
+        if curr_policy != Policy::Idle || wakee_policy == Policy::Idle {
+            if wakee_policy != Policy::Normal || !features.has(Feature::WakeupPreemption) {
+                return;
+            }
+            self.find_siblings(&mut se, &mut wakee_se);
+            match (self.is_idle_entity(se), self.is_idle_entity(wakee_se)) {
+                (true, false) => {}
+                (false, true) => return,
+                _ => {
+                    let q = self.entities[se].queue;
+                    self.update_curr(q);
+                    let granularity = self.config.tunables.wakeup_granularity;
+                    let ahead = cfs::lead(&self.entities[se], &self.entities[wakee_se], granularity);
+                    if ahead != Ordering::Greater {
+                        return;
+                    }
+                    if !wanted_next {
+                        self.set_next_buddy(wakee_se);
+                    }
+                }
+            }
+        }
+        self.resched(cpu);
+        if features.has(Feature::LastBuddy) && crowd && self.entities[se].on_rq && self.entities[se].is_task()
+        {
+            self.set_last_buddy(se);
+        }
+    }
+
+    /// EEVDF: the wakee preempts if it would be picked.
+    pub(super) fn eevdf_check_preempt(&mut self, cpu: CpuId, curr: TaskId, wakee: TaskId, fork: bool) {
         let features = self.config.features;
         let (mut se, mut wakee_se) = (self.tasks[curr].entity, self.tasks[wakee].entity);
         if features.has(Feature::NextBuddy) && !fork && !self.entities[wakee_se].delayed {
@@ -49,10 +90,7 @@ impl Scheduler {
         }
         let q = self.entities[se].queue;
         self.update_curr(q);
-        let preempt = match self.config.policy {
-            FairPolicy::Eevdf => self.eevdf_preempts(q, se, wakee_se),
-        };
-        if preempt {
+        if self.eevdf_preempts(q, se, wakee_se) {
             self.resched(cpu);
         }
     }

@@ -4,8 +4,8 @@
 //! Source: kernel/sched/fair.c, `enqueue_entity()`, `dequeue_entity()`, `set_next_entity()`,
 //! `put_prev_entity()`, 6.12.
 
-use crate::config::FairPolicy;
 use crate::fair::load::LoadUpdate;
+use crate::fair::queue::CfsRq;
 use crate::features::Feature;
 use crate::ids::{EntityId, QueueId};
 use crate::scheduler::Scheduler;
@@ -43,13 +43,6 @@ pub(crate) struct Dequeue {
 }
 
 impl Scheduler {
-    /// Decides where in virtual time a joining entity stands, and by when it should be served.
-    pub(super) fn place(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
-        match self.config.policy {
-            FairPolicy::Eevdf => self.eevdf_place(q, se, flags.initial),
-        }
-    }
-
     /// An idle entity gives way to all others.
     pub(crate) fn is_idle_entity(&self, se: EntityId) -> bool {
         let entity = &self.entities[se];
@@ -112,7 +105,7 @@ impl Scheduler {
             self.entities[se].exec_start = Instant(0);
         }
         if !is_curr {
-            self.queues[q].insert(&mut self.entities, se);
+            self.put_in_timeline(q, se);
         }
         self.entities[se].on_rq = true;
         if self.queues[q].nr_queued == 1 {
@@ -138,22 +131,15 @@ impl Scheduler {
         let migrating = self.entities[se].task().is_some_and(|t| self.tasks[t].on_rq == OnRq::Migrating);
         self.update_load(q, se, if migrating { LoadUpdate::Leave } else { LoadUpdate::AgeAndReport });
         self.note_runnable(se);
-        self.take_lag(q, se);
-        let entity = &mut self.entities[se];
-        if !flags.sleep && self.config.features.has(Feature::PlaceRelDeadline) {
-            // It will come back in the middle of its request.
-            entity.make_deadline_relative();
-        }
+        self.before_leaving(q, se, flags);
         if self.queues[q].curr != Some(se) {
-            self.queues[q].remove(&mut self.entities, se);
+            self.take_from_timeline(q, se);
         }
         self.entities[se].on_rq = false;
         self.sub_from_counts(q, se);
         self.settle_after_leave(q);
         self.update_group_weight(se);
-        if !flags.save || flags.moves {
-            self.advance_anchor(q);
-        }
+        self.after_leaving(q, se, flags);
         if flags.delayed {
             self.clear_delayed(se);
             let entity = &mut self.entities[se];
@@ -187,7 +173,7 @@ impl Scheduler {
     }
 
     /// Changes the queues in which a task counts: its own and those above, up to a throttled one.
-    fn for_each_counting_queue(&mut self, se: EntityId, mut change: impl FnMut(&mut super::queue::CfsRq)) {
+    fn for_each_counting_queue(&mut self, se: EntityId, mut change: impl FnMut(&mut CfsRq)) {
         let mut at = Some(se);
         while let Some(se) = at {
             let q = self.entities[se].queue;
@@ -225,9 +211,9 @@ impl Scheduler {
     pub(crate) fn set_next_entity(&mut self, q: QueueId, se: EntityId) {
         self.clear_buddies(q, se);
         if self.entities[se].on_rq {
-            self.queues[q].remove(&mut self.entities, se);
+            self.take_from_timeline(q, se);
             self.update_load(q, se, LoadUpdate::AgeAndReport);
-            self.protect(q, se);
+            self.begin_turn(q, se);
         }
         let now = self.cpus[self.queues[q].cpu].clock_task;
         let entity = &mut self.entities[se];
@@ -243,7 +229,7 @@ impl Scheduler {
         }
         self.throttle_if_exhausted(q);
         if self.entities[se].on_rq {
-            self.queues[q].insert(&mut self.entities, se);
+            self.put_in_timeline(q, se);
             self.update_load(q, se, LoadUpdate::Age);
         }
         self.queues[q].curr = None;
@@ -252,16 +238,28 @@ impl Scheduler {
     /// The entity is no longer anybody's buddy, nor are its ancestors on its account.
     #[inline]
     pub(crate) fn clear_buddies(&mut self, q: QueueId, se: EntityId) {
-        if self.queues[q].next != Some(se) {
-            return;
+        let queue = &self.queues[q];
+        if queue.next == Some(se) {
+            self.clear_buddy(se, |queue| &mut queue.next);
         }
+        let queue = &self.queues[q];
+        if queue.last == Some(se) {
+            self.clear_buddy(se, |queue| &mut queue.last);
+        }
+        let queue = &self.queues[q];
+        if queue.skip == Some(se) {
+            self.clear_buddy(se, |queue| &mut queue.skip);
+        }
+    }
+
+    fn clear_buddy(&mut self, se: EntityId, kind: impl Fn(&mut CfsRq) -> &mut Option<EntityId>) {
         let mut at = Some(se);
         while let Some(se) = at {
-            let queue = &mut self.queues[self.entities[se].queue];
-            if queue.next != Some(se) {
+            let buddy = kind(&mut self.queues[self.entities[se].queue]);
+            if *buddy != Some(se) {
                 break;
             }
-            queue.next = None;
+            *buddy = None;
             at = self.entities[se].parent;
         }
     }
@@ -275,6 +273,29 @@ impl Scheduler {
             }
             let q = self.entities[se].queue;
             self.queues[q].next = Some(se);
+            at = self.entities[se].parent;
+        }
+    }
+
+    /// The entity, and its ancestors, were preempted and should go on soon. Idle ones never.
+    pub(crate) fn set_last_buddy(&mut self, se: EntityId) {
+        let mut at = Some(se);
+        while let Some(se) = at {
+            if !self.entities[se].on_rq || self.is_idle_entity(se) {
+                return;
+            }
+            let q = self.entities[se].queue;
+            self.queues[q].last = Some(se);
+            at = self.entities[se].parent;
+        }
+    }
+
+    /// The entity, and its ancestors, should let others go first.
+    pub(crate) fn set_skip_buddy(&mut self, se: EntityId) {
+        let mut at = Some(se);
+        while let Some(se) = at {
+            let q = self.entities[se].queue;
+            self.queues[q].skip = Some(se);
             at = self.entities[se].parent;
         }
     }

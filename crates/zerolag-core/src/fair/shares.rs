@@ -19,18 +19,19 @@ use crate::ids::{EntityId, QueueId};
 use crate::nice::LoadWeight;
 use crate::scheduler::Scheduler;
 use crate::units::{VTime, Weight};
-use crate::variants::Reweight;
+use crate::variants::{GroupReweight, Reweight};
 
 impl Scheduler {
     /// Recomputes the weight of a group's entity, unless nobody is in the group, or nobody there may run.
     #[inline]
     pub(crate) fn update_group_weight(&mut self, se: EntityId) {
         let Some(below) = self.entities[se].my_queue else { return };
-        if self.queues[below].load == Weight(0) || self.in_throttled_hierarchy(below) {
+        let if_changed = self.config.variants.group_reweight == GroupReweight::IfChangedAndPopulated;
+        if (if_changed && self.queues[below].load == Weight(0)) || self.in_throttled_hierarchy(below) {
             return;
         }
         let weight = self.group_weight(below);
-        if self.entities[se].weight != weight {
+        if !if_changed || self.entities[se].weight != weight {
             let q = self.entities[se].queue;
             self.reweight(q, se, LoadWeight { weight, inverse: 0 });
         }
@@ -58,9 +59,9 @@ impl Scheduler {
         Weight(weight.clamp(Shares::MIN.get() as i64, shares) as u64)
     }
 
-    /// Changes an entity's weight. Where a queued one stands afterwards is a [`Reweight`]; the lag of one that
-    /// is off the queue, which is CPU time per weight, is rescaled.
-    pub(crate) fn reweight(&mut self, q: QueueId, se: EntityId, load: LoadWeight) {
+    /// Changes an entity's weight under EEVDF. Where a queued one stands afterwards is a [`Reweight`]; the lag of
+    /// one that is off the queue, which is CPU time per weight, is rescaled.
+    pub(super) fn eevdf_reweight_entity(&mut self, q: QueueId, se: EntityId, load: LoadWeight) {
         let old = self.entities[se].weight;
         let is_curr = self.queues[q].curr == Some(se);
         let queued = self.entities[se].on_rq;

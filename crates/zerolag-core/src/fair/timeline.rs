@@ -24,6 +24,10 @@
 //! The shape is the one the kernel's lib/rbtree.c produces for the same operations. That matters to one
 //! caller only: the pick of the 2023 series, whose known fault depends on the shape.
 
+mod check;
+
+pub(crate) use check::Fault;
+
 use crate::entity::Entity;
 use crate::ids::{EntityId, Id, IdVec};
 use crate::units::VTime;
@@ -48,6 +52,9 @@ pub(crate) trait Order {
 
     /// Recomputes the summary of `id` from the node and its children. Returns true if it changed.
     fn summarise(entities: &mut [Entity], id: EntityId) -> bool;
+
+    /// What the summary is the least of, if there is one.
+    fn summarised(entity: &Entity) -> Option<VTime>;
 
     /// Gives `to`, which takes the place of `from`, its summary.
     fn inherit(entities: &mut [Entity], from: EntityId, to: EntityId);
@@ -90,6 +97,11 @@ impl Order for ByDeadline {
         changed
     }
 
+    #[inline]
+    fn summarised(entity: &Entity) -> Option<VTime> {
+        Some(entity.vruntime)
+    }
+
     /// The kernel's callbacks are made for a summary of one value, the least vruntime: the shortest slice is
     /// not handed over, and stays what it was below `to` until something changes there. So it may be too
     /// long. Group slices depend on it, hence it is the same here.
@@ -97,6 +109,33 @@ impl Order for ByDeadline {
     fn inherit(entities: &mut [Entity], from: EntityId, to: EntityId) {
         entities[to.index()].subtree_min = entities[from.index()].subtree_min;
     }
+}
+
+/// By vruntime, without a summary (CFS).
+#[derive(Debug)]
+pub(crate) struct ByVruntime;
+
+impl Order for ByVruntime {
+    #[inline]
+    fn key(entity: &Entity) -> VTime {
+        entity.vruntime
+    }
+
+    #[inline]
+    fn reset(_: &mut Entity) {}
+
+    #[inline]
+    fn summarise(_: &mut [Entity], _: EntityId) -> bool {
+        false
+    }
+
+    #[inline]
+    fn summarised(_: &Entity) -> Option<VTime> {
+        None
+    }
+
+    #[inline]
+    fn inherit(_: &mut [Entity], _: EntityId, _: EntityId) {}
 }
 
 impl Timeline {
@@ -460,25 +499,6 @@ mod tests {
             .collect()
     }
 
-    /// Checks everything the module promises; returns (black height, least vruntime).
-    fn audit(entities: &Entities, id: Option<EntityId>, parent: Option<EntityId>) -> Option<(u32, u64)> {
-        let id = id?;
-        let e = &entities[id];
-        assert_eq!(e.node.parent(), parent);
-        if e.node.is_red() {
-            for c in e.node.children.into_iter().flatten() {
-                assert!(!entities[c].node.is_red(), "a red node has a red child");
-            }
-        }
-        let l = audit(entities, e.node.left(), Some(id));
-        let r = audit(entities, e.node.right(), Some(id));
-        let height = l.map_or(0, |x| x.0);
-        assert_eq!(height, r.map_or(0, |x| x.0), "black heights differ");
-        let min = [l, r].into_iter().flatten().map(|x| x.1).fold(e.vruntime.0, u64::min);
-        assert_eq!(e.subtree_min.0, min, "least vruntime below {id:?}");
-        Some((height + u32::from(!e.node.is_red()), min))
-    }
-
     proptest! {
         #[test]
         fn it_agrees_with_a_sorted_vector(
@@ -498,7 +518,7 @@ mod tests {
                     let at = twin.partition_point(|&x| entities[x].deadline.0 <= entities[id].deadline.0);
                     twin.insert(at, id);
                 }
-                audit(&entities, timeline.root, None);
+                assert_eq!(timeline.check::<ByDeadline>(&entities), Ok(()));
                 prop_assert_eq!(timeline.first(), twin.first().copied());
                 prop_assert_eq!(timeline.last(&entities), twin.last().copied());
                 prop_assert_eq!(timeline.iter(&entities).collect::<Vec<_>>(), twin.clone());
@@ -517,6 +537,6 @@ mod tests {
         entities[last].slice = Nanos(1);
         timeline.refresh::<ByDeadline>(&mut entities, last);
         assert_eq!(entities[timeline.root().unwrap()].subtree_slice, Nanos(1));
-        audit(&entities, timeline.root, None);
+        assert_eq!(timeline.check::<ByDeadline>(&entities), Ok(()));
     }
 }

@@ -10,6 +10,7 @@
 use crate::fair::load::UTIL_UNCHANGED;
 use crate::features::Feature;
 use crate::ids::{CpuId, EntityId, TaskId};
+use crate::pelt::SchedAvg;
 use crate::scheduler::Scheduler;
 use crate::variants::UtilEst;
 
@@ -21,7 +22,7 @@ const WEIGHT_SHIFT: u32 = 2;
 impl Scheduler {
     /// The task's own estimate.
     pub(crate) fn own_util_est(&self, task: TaskId) -> u64 {
-        u64::from(self.entities[self.tasks[task].entity].avg.util_est & !UTIL_UNCHANGED)
+        u64::from(self.estimate(self.tasks[task].entity))
     }
 
     /// What the task uses, or is estimated to use (`task_util_est()`).
@@ -29,11 +30,20 @@ impl Scheduler {
         self.entities[self.tasks[task].entity].avg.util_avg.max(self.own_util_est(task))
     }
 
+    fn estimate(&self, se: EntityId) -> u32 {
+        let avg = &self.entities[se].avg;
+        let taken = avg.util_est & !UTIL_UNCHANGED;
+        match self.config.variants.util_est {
+            UtilEst::SampleAndAverage => taken.max(avg.util_est_ewma),
+            UtilEst::WithinCapacity | UtilEst::Unbounded => taken,
+        }
+    }
+
     pub(crate) fn util_est_enqueue(&mut self, cpu: CpuId, se: EntityId) {
         if !self.config.features.has(Feature::UtilEst) {
             return;
         }
-        let estimate = self.entities[se].avg.util_est & !UTIL_UNCHANGED;
+        let estimate = self.estimate(se);
         let root = self.cpus[cpu].root;
         let sum = &mut self.queues[root].avg.util_est;
         *sum = sum.wrapping_add(estimate);
@@ -43,7 +53,7 @@ impl Scheduler {
         if !self.config.features.has(Feature::UtilEst) {
             return;
         }
-        let estimate = self.entities[se].avg.util_est & !UTIL_UNCHANGED;
+        let estimate = self.estimate(se);
         let root = self.cpus[cpu].root;
         let sum = &mut self.queues[root].avg.util_est;
         *sum = sum.saturating_sub(estimate);
@@ -55,8 +65,14 @@ impl Scheduler {
             return;
         }
         let capacity = u64::from(self.cpus[cpu].capacity.0);
+        let fast_up = self.config.features.has(Feature::UtilEstFastup);
+        let form = self.config.variants.util_est;
         let avg = &mut self.entities[se].avg;
         if avg.util_est & UTIL_UNCHANGED != 0 {
+            return;
+        }
+        if form == UtilEst::SampleAndAverage {
+            avg.take_sample(capacity, fast_up);
             return;
         }
         let old = u64::from(avg.util_est);
@@ -77,5 +93,29 @@ impl Scheduler {
             }
         };
         avg.util_est = new as u32 | UTIL_UNCHANGED;
+    }
+}
+
+impl SchedAvg {
+    /// Notes the utilisation as the last sample, and takes it into the average, which with `fast_up` rises
+    /// at once. If both would change by less than the margin, nothing is noted.
+    fn take_sample(&mut self, capacity: u64, fast_up: bool) {
+        let util = self.util_avg as u32;
+        let is_noise = |a: u32, b: u32| u64::from(a.abs_diff(b)) < MARGIN;
+        let average = self.util_est_ewma;
+        let new = if fast_up && average < util {
+            util
+        } else if is_noise(util, average) {
+            if is_noise(util, self.util_est) {
+                return;
+            }
+            average
+        } else if u64::from(util) > capacity {
+            return;
+        } else {
+            // average + (util - average) / 4, rounded down
+            (average << WEIGHT_SHIFT).wrapping_add(util.wrapping_sub(average)) >> WEIGHT_SHIFT
+        };
+        (self.util_est, self.util_est_ewma) = (util | UTIL_UNCHANGED, new);
     }
 }

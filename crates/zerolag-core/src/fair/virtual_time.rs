@@ -127,6 +127,7 @@ impl CfsRq {
         self.key_weight_sum = self.key_weight_sum.wrapping_add(key.wrapping_mul(weight as i64));
         self.weight_sum += weight;
         self.timeline.insert::<ByDeadline>(entities, se);
+        debug_assert!(self.sums_are_plausible());
     }
 
     /// Takes an entity out of the timeline and the sums.
@@ -137,10 +138,17 @@ impl CfsRq {
         let key = self.key(entities[se].vruntime);
         self.key_weight_sum = self.key_weight_sum.wrapping_sub(key.wrapping_mul(weight as i64));
         self.weight_sum -= weight;
+        debug_assert!(self.sums_are_plausible());
+    }
+
+    /// The cheap part of the audit: nobody waits if and only if the sums say so.
+    fn sums_are_plausible(&self) -> bool {
+        let empty = self.timeline.is_empty();
+        empty == (self.weight_sum == 0) && (!empty || self.key_weight_sum == 0)
     }
 
     /// Every key becomes smaller by `shift`.
-    fn move_anchor(&mut self, shift: i64) {
+    pub(crate) fn move_anchor(&mut self, shift: i64) {
         let correction = (self.weight_sum as i64).wrapping_mul(shift);
         self.key_weight_sum = self.key_weight_sum.wrapping_sub(correction);
         self.anchor += VDelta(shift);

@@ -56,7 +56,8 @@ impl Scheduler {
         self.update_clock(t.cpu);
         let t = &self.tasks[task];
         // Idle tasks have no slice of their own: what they are given is ignored.
-        let takes_slice = matches!(policy, Policy::Normal | Policy::Batch);
+        let takes_slice =
+            self.config.variants.custom_slices && matches!(policy, Policy::Normal | Policy::Batch);
         let unchanged = policy == t.policy
             && (!takes_slice || slice.unwrap_or(Nanos(0)) == self.entities[t.entity].slice);
         if unchanged {
@@ -84,11 +85,11 @@ impl Scheduler {
             (true, true) => {}
             (false, false) => self.rt_priority_changed(task, standing, old),
             (true, false) => {
-                self.detach_entity(se);
+                self.fair_detach(task);
                 self.class_changed(task, standing);
             }
             (false, true) => {
-                self.attach_entity(se);
+                self.fair_attach(task);
                 self.class_changed(task, standing);
             }
         }
@@ -119,10 +120,10 @@ impl Scheduler {
         let standing = self.take_out(task, true);
         self.tasks[task].group = group;
         if self.tasks[task].policy.is_fair() {
-            self.detach_entity(se);
+            self.fair_detach(task);
             self.entities[se].avg.last_update_time = Instant(0);
             self.set_task_rq(task, cpu, group);
-            self.attach_entity(se);
+            self.fair_attach(task);
         } else {
             self.set_task_rq(task, cpu, group);
         }

@@ -13,8 +13,9 @@ use crate::ids::{CpuId, GroupId, TaskId};
 use crate::nice::Policy;
 use crate::pelt::SchedAvg;
 use crate::scheduler::Scheduler;
-use crate::task::{OnRq, Task, TaskSpec, TaskState, Waker};
+use crate::task::{OnRq, Task, TaskSpec, TaskState, Waker, only_member};
 use crate::units::{Instant, Nanos};
+use crate::variants::InitialUtil;
 use crate::wake::Cause;
 
 /// Bounds of a slice that a task asks for: 0.1 to 100 ms.
@@ -26,7 +27,8 @@ pub(super) fn clamp_slice(slice: Nanos) -> Nanos {
 }
 
 impl Scheduler {
-    /// A new task, not yet woken. `parent` is only reported to observers.
+    /// A new task, not yet woken. `parent` is only reported to observers; under CFS whoever runs in the same
+    /// group on the same CPU counts as the parent for placement.
     ///
     /// Panics if `spec.affinity` does not contain `spec.cpu`, or names no CPU of the machine.
     pub fn fork(&mut self, now: Instant, parent: Option<TaskId>, spec: TaskSpec) -> TaskId {
@@ -36,8 +38,9 @@ impl Scheduler {
         let place = self.groups[spec.group].on(spec.cpu);
         let mut entity = Entity::new(Owner::Task(task), place.queue, spec.policy.load(spec.nice));
         entity.idle_policy = spec.policy == Policy::Idle;
-        entity.custom_slice = spec.slice.is_some();
-        entity.slice = spec.slice.map_or(self.config.tunables.base_slice, clamp_slice);
+        let slice = spec.slice.filter(|_| self.config.variants.custom_slices);
+        entity.custom_slice = slice.is_some();
+        entity.slice = slice.map_or(self.config.tunables.base_slice, clamp_slice);
         // Taken for heavy until it has shown what it is.
         entity.avg = SchedAvg { load_avg: entity.table_weight(), ..SchedAvg::default() };
         let se = match self.free_entities.pop() {
@@ -55,6 +58,7 @@ impl Scheduler {
             policy: spec.policy,
             state: TaskState::New,
             on_rq: OnRq::No,
+            pinned: only_member(&spec.affinity),
             affinity: spec.affinity,
             wake_cpu: spec.cpu,
             recent_used_cpu: spec.cpu,
@@ -69,6 +73,9 @@ impl Scheduler {
         });
         self.set_task_rq(task, spec.cpu, spec.group);
         self.note_allowed_capacity(task);
+        if spec.policy.is_fair() {
+            self.fair_fork(se);
+        }
         self.trace(spec.cpu, EventKind::Fork { parent, child: task });
         task
     }
@@ -108,7 +115,10 @@ impl Scheduler {
         let capacity = i64::from(self.cpus[cpu].capacity.0);
         let queue = &self.queues[q].avg;
         let room = (capacity - queue.util_avg as i64) / 2;
-        let weight = self.entities[se].table_weight();
+        let weight = match self.config.variants.initial_util {
+            InitialUtil::FineWeight => self.entities[se].weight.0,
+            InitialUtil::TableWeight => self.entities[se].table_weight(),
+        };
         let avg = &mut self.entities[se].avg;
         if room > 0 {
             let room = room as u64;

@@ -20,6 +20,7 @@ impl Scheduler {
         if from != cpu {
             self.trace(from, EventKind::Migrate { task, from, to: cpu });
             if self.tasks[task].policy.is_fair() {
+                self.fair_migrate(task);
                 if self.tasks[task].on_rq != OnRq::Migrating {
                     self.remove_load(se);
                     self.age_for_idle_time(se);
@@ -52,7 +53,7 @@ impl Scheduler {
         if self.cpus[from].curr == Some(task) {
             return None;
         }
-        self.tasks[task].affinity = CpuSet::single(cpu);
+        self.tasks[task].restrict(CpuSet::single(cpu));
         if from == cpu || self.tasks[task].on_rq != OnRq::Queued {
             return Some(false);
         }
@@ -74,7 +75,7 @@ impl Scheduler {
         }
         let Some(to) = self.distribute(this_cpu, &cpus) else { return false };
         let standing = self.take_out(task, false);
-        self.tasks[task].affinity = cpus;
+        self.tasks[task].restrict(cpus);
         self.note_allowed_capacity(task);
         self.put_back(task, standing);
         if self.tasks[task].affinity.contains(from) {

@@ -60,13 +60,14 @@ impl Scheduler {
             rq.skip_requested = true;
         }
         rq.balance.idle_ends(rq.clock);
-        rq.begin_switch(self.now);
+        rq.begin_switch(self.now, self.config.variants.clock_skip);
         let prev = rq.curr;
         self.put_prev(cpu, prev);
         if prev.is_some() {
             self.trace(cpu, EventKind::Switch { prev, prev_state: PrevState::Runnable, next: None });
         }
         let rq = &mut self.cpus[cpu];
+        rq.end_pick(self.config.variants.clock_skip);
         rq.need_resched = false;
         rq.nr_switches += 1;
         rq.curr = None;
@@ -76,11 +77,13 @@ impl Scheduler {
     /// The stopper goes to sleep.
     fn leave_stopper(&mut self, cpu: CpuId) {
         let rq = &mut self.cpus[cpu];
-        rq.begin_switch(self.now);
+        let skip = self.config.variants.clock_skip;
+        rq.begin_switch(self.now, skip);
         rq.nr_running -= 1;
         let next = self.pick_after_higher(cpu);
-        self.set_next(cpu, next);
+        self.set_next_picked(cpu, next);
         let rq = &mut self.cpus[cpu];
+        rq.end_pick(skip);
         rq.need_resched = false;
         rq.nr_switches += 1;
         rq.stopping = false;

@@ -14,9 +14,10 @@ use crate::features::Feature;
 use crate::ids::{CpuId, TaskId};
 use crate::nice::Policy;
 use crate::realtime::RR_SLICE;
-use crate::scheduler::{Effect, Scheduler};
+use crate::scheduler::Scheduler;
 use crate::task::{OnRq, TaskState};
 use crate::units::{Instant, Nanos};
+use crate::variants::Descent;
 
 /// Scheduling classes, the least urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,6 +127,7 @@ impl Scheduler {
     /// The timer that [`Effect::Hrtick`] asked for.
     pub fn hrtick(&mut self, now: Instant, cpu: CpuId) {
         self.at(now);
+        self.cpus[cpu].hrtick_set = false;
         self.update_clock(cpu);
         if let Some(task) = self.cpus[cpu].curr.filter(|&t| self.tasks[t].policy.is_fair()) {
             self.fair_tick(task, true);
@@ -162,13 +164,14 @@ impl Scheduler {
     /// task runs now.
     fn switch(&mut self, cpu: CpuId) -> bool {
         if self.config.features.has(Feature::Hrtick) {
-            self.push(Effect::Hrtick { cpu, at: None });
+            self.set_hrtick(cpu, None);
         }
+        let variants = &self.config.variants;
         let rq = &mut self.cpus[cpu];
-        rq.begin_switch(self.now);
+        rq.begin_switch(self.now, variants.clock_skip);
         let prev = rq.curr;
         let prev_state = match prev {
-            None if rq.nr_running == 0 => {
+            None if rq.nr_running == 0 && !variants.idle_loop_picks => {
                 // The idle loop does not look for work elsewhere.
                 rq.need_resched = false;
                 return false;
@@ -177,7 +180,9 @@ impl Scheduler {
             Some(task) => self.leave(task),
         };
         let next = self.pick_next(cpu, prev);
-        self.cpus[cpu].need_resched = false;
+        let rq = &mut self.cpus[cpu];
+        rq.need_resched = false;
+        rq.end_pick(self.config.variants.clock_skip);
         if next == prev {
             self.push_if_dying(cpu);
             return false;
@@ -215,6 +220,7 @@ impl Scheduler {
     fn pick_next(&mut self, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
         let next = self.choose_next(cpu, prev);
         match (prev, next) {
+            (None, None) if self.config.variants.idle_loop_picks => self.set_next(cpu, None),
             (p, n) if p == n => {}
             (Some(p), Some(n))
                 if self.class_of(prev) == Class::Fair && self.class_of(next) == Class::Fair =>
@@ -224,7 +230,7 @@ impl Scheduler {
             }
             _ => {
                 self.put_prev(cpu, prev);
-                self.set_next(cpu, next);
+                self.set_next_picked(cpu, next);
             }
         }
         next
@@ -309,6 +315,17 @@ impl Scheduler {
             None => {}
             Some(task) if self.tasks[task].policy.is_fair() => self.fair_put_prev(task),
             Some(task) => self.charge_rt(cpu, task),
+        }
+    }
+
+    /// Makes the next task the running one of its class, right after it was picked.
+    pub(super) fn set_next_picked(&mut self, cpu: CpuId, next: Option<TaskId>) {
+        match next.filter(|&n| self.tasks[n].policy.is_fair()) {
+            Some(task) if self.config.variants.descent == Descent::WhilePicking => {
+                self.fair_set_next_from_root(self.tasks[task].entity);
+                self.fair_started(cpu, task);
+            }
+            _ => self.set_next(cpu, next),
         }
     }
 

@@ -54,12 +54,10 @@ impl Scheduler {
         cause: Cause,
     ) -> CpuId {
         let t = &self.tasks[task];
-        let first = t.affinity.first().expect("an affinity is not empty");
-        let single = t.affinity.last() == Some(first);
-        let cpu = match t.policy.is_fair() {
-            _ if single => first,
-            true => self.select_cpu_fair(this_cpu, task, previous, cause),
-            false => self.select_cpu_realtime(task, previous),
+        let cpu = match (t.pinned, t.policy.is_fair()) {
+            (Some(only), _) => only,
+            (None, true) => self.select_cpu_fair(this_cpu, task, previous, cause),
+            (None, false) => self.select_cpu_realtime(task, previous),
         };
         if self.may_run_on(task, cpu) { cpu } else { self.fallback_cpu(task) }
     }
@@ -81,7 +79,8 @@ impl Scheduler {
         if let Some(cpu) = allowed(self) {
             return cpu;
         }
-        self.tasks[task].affinity = self.all_cpus();
+        let all = self.all_cpus();
+        self.tasks[task].restrict(all);
         self.active.first().expect("some CPU takes tasks")
     }
 

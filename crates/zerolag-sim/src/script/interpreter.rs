@@ -3,6 +3,7 @@
 
 use std::io::Write;
 
+use zerolag_core::config::FairPolicy;
 use zerolag_core::domain::ShowDomains;
 use zerolag_core::features::Feature;
 use zerolag_core::ids::CpuId;
@@ -123,9 +124,21 @@ impl Interpreter {
                 self.machine()?.scheduler.config_mut().features.set(feature, on);
             }
             Setting::Tunable { name, value } => {
-                let tunables = &mut self.machine()?.scheduler.config_mut().tunables;
+                let config = self.machine()?.scheduler.config_mut();
+                let (policy, tunables) = (config.policy, &mut config.tunables);
                 match name.as_str() {
-                    "base_slice_ns" => tunables.base_slice = Nanos(value),
+                    "base_slice_ns" if policy == FairPolicy::Eevdf => tunables.base_slice = Nanos(value),
+                    "latency_ns" if policy == FairPolicy::Cfs => tunables.latency = Nanos(value),
+                    "min_granularity_ns" if policy == FairPolicy::Cfs => {
+                        tunables.min_granularity = Nanos(value)
+                    }
+                    "idle_min_granularity_ns" if policy == FairPolicy::Cfs => {
+                        tunables.idle_min_granularity = Nanos(value)
+                    }
+                    "wakeup_granularity_ns" if policy == FairPolicy::Cfs => {
+                        tunables.wakeup_granularity = Nanos(value)
+                    }
+                    "child_runs_first" if policy == FairPolicy::Cfs => tunables.child_runs_first = value != 0,
                     "migration_cost_ns" => tunables.migration_cost = Nanos(value),
                     "nr_migrate" => tunables.nr_migrate = u32::try_from(value).unwrap_or(u32::MAX),
                     _ => return Err(ScriptFault::NoTunable { kernel: kernel.name(), found: name }),

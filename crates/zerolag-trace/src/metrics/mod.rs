@@ -221,6 +221,12 @@ impl Metrics {
         }
     }
 
+    /// Nothing more has happened until `now`: who runs has run until then, who waits has waited.
+    pub fn advance(&mut self, now: Instant) {
+        self.last = self.last.max(now);
+        self.overload.advance(now);
+    }
+
     fn switch(
         &mut self,
         now: Instant,

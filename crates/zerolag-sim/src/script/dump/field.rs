@@ -122,6 +122,8 @@ pub(super) enum EntityField {
     Averages,
     RunnableWeight,
     UtilEst,
+    /// The last sample and the average.
+    UtilEstPair,
 }
 
 impl EntityField {
@@ -142,6 +144,9 @@ impl EntityField {
             Self::Averages => AverageField::print_all(averages, &entity.avg, line),
             Self::RunnableWeight => line.field("rw", entity.runnable_weight),
             Self::UtilEst => line.field("ue", entity.avg.util_est),
+            Self::UtilEstPair => {
+                line.field("ue", entity.avg.util_est).word(",").number(entity.avg.util_est_ewma)
+            }
         };
     }
 }
@@ -190,11 +195,17 @@ pub(super) enum QueueField {
     ZeroVruntime,
     /// The same kind of anchor, where that is the least vruntime.
     MinVruntimeAnchor,
+    /// The least vruntime, where it is more than an anchor.
+    MinVruntime,
+    /// All tasks below, in kernels that do not tell the delayed ones apart.
+    HierarchyRunning,
     KeySum,
     WeightSum,
     VirtualTime,
     Curr,
     Next,
+    Last,
+    Skip,
     /// All averages.
     Averages,
     LastReport,
@@ -223,11 +234,15 @@ impl QueueField {
             Self::HierarchyIdle => line.field("ih", queue.idle_h_nr),
             Self::ZeroVruntime => line.field("zv", if print_anchor { queue.anchor.0 } else { 0 }),
             Self::MinVruntimeAnchor => line.field("minv", if print_anchor { queue.anchor.0 } else { 0 }),
+            Self::MinVruntime => line.field("minv", queue.anchor.0),
+            Self::HierarchyRunning => line.field("h", queue.h_nr_queued),
             Self::KeySum => line.field("av", if print_anchor { queue.key_weight_sum() } else { 0 }),
             Self::WeightSum => line.field("al", queue.weight_sum()),
             Self::VirtualTime => line.field("V", queue.virtual_time(machine.scheduler.entities()).0),
             Self::Curr => print_name(machine, "curr", queue.curr, line),
             Self::Next => print_name(machine, "next", queue.next, line),
+            Self::Last => print_name(machine, "last", queue.last, line),
+            Self::Skip => print_name(machine, "skip", queue.skip, line),
             Self::Averages => AverageField::print_all(averages, &queue.avg, line),
             Self::LastReport => line.field("ltg", queue.last_tg_load_update.0),
             Self::Contribution => line.field("tgc", queue.tg_load_contrib),

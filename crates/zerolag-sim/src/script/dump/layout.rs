@@ -32,6 +32,7 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn of(kernel: Kernel) -> &'static Self {
         match kernel {
+            Kernel::V6_1 => &LINUX_6_1,
             Kernel::V6_18 => &LINUX_6_18,
             _ => &LINUX_6_12,
         }
@@ -130,6 +131,40 @@ const LINUX_6_12: Layout = Layout {
         use AverageField::*;
         &[LastUpdate, PeriodContrib, LoadSum, RunnableSum, UtilSum, LoadAvg, RunnableAvg, UtilAvg]
     },
+};
+
+/// CFS has neither lag nor deadlines, but more kinds of buddies.
+const LINUX_6_1: Layout = Layout {
+    group_entity: {
+        use EntityField::*;
+        &[OnRq, Vruntime, Weight, ExecStart, SumExec, PrevSumExec, Averages, RunnableWeight]
+    },
+    queue: {
+        use QueueField::*;
+        &[
+            Weight,
+            Nr,
+            HierarchyRunning,
+            IdleNr,
+            HierarchyIdle,
+            MinVruntime,
+            Curr,
+            Next,
+            Last,
+            Skip,
+            Averages,
+            Contribution,
+            Propagate,
+            PropagateSum,
+            Removed,
+            OnList,
+        ]
+    },
+    task_entity: {
+        use EntityField::*;
+        &[OnRq, Vruntime, Weight, ExecStart, SumExec, PrevSumExec, Averages, UtilEstPair]
+    },
+    ..LINUX_6_12
 };
 
 /// The anchor has another name, and idle entities of a level are no longer counted.

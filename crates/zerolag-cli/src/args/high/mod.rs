@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the words mean: from what the user typed to the libraries' own types.
 
+pub(crate) mod settings;
+
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -53,6 +55,13 @@ impl Source {
             Box::new(File::open(&self.path).map_err(|e| self.failure(e))?)
         };
         Ok(BufReader::new(reader))
+    }
+
+    /// All of it.
+    pub(crate) fn read(&self) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        self.open()?.read_to_end(&mut bytes).map_err(|e| self.failure(e))?;
+        Ok(bytes)
     }
 
     /// What is wrong with it.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The files that `--out` writes. Each appears whole or not at all.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+use zerolag_core::ids::TaskId;
+use zerolag_sim::workload::rtapp::{self, RtApp};
+
+use crate::failure::Failure;
+use crate::report::Report;
+
+/// Writes `run.json` and, if there was one, what an rt-app observer made of the run.
+pub(super) fn write(
+    dir: &Path,
+    report: &Report,
+    rtapp: Option<(&RtApp, &rtapp::Observer<'_>)>,
+) -> Result<(), Failure> {
+    fs::create_dir_all(dir).map_err(|e| failure(dir, &e))?;
+    put(dir, "run.json", &format!("{:#}\n", report.to_json()))?;
+    if let Some((app, observer)) = rtapp {
+        for log in observer.logs() {
+            put(dir, &log.file_name(&app.global.log_basename), &log.to_string())?;
+        }
+        let name = |task: TaskId| report.tasks.get(&task).map_or("?", |t| t.name.as_str());
+        let mut markers = String::new();
+        for marker in observer.markers() {
+            let (name, id, cpu) = match marker.by {
+                Some((task, cpu)) => (name(task), task.0 + 1, cpu.0),
+                None => ("rt-app", 0, 0),
+            };
+            let (s, us) = (marker.time.0 / 1_000_000_000, marker.time.0 / 1_000 % 1_000_000);
+            _ = writeln!(markers, "{name}-{id} [{cpu:03}] {s}.{us:06}: tracing_mark_write: {}", marker.text);
+        }
+        if !markers.is_empty() {
+            put(dir, "markers.txt", &markers)?;
+        }
+    }
+    Ok(())
+}
+
+fn put(dir: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    let path = dir.join(name);
+    let mut file = NamedTempFile::new_in(dir).map_err(|e| failure(dir, &e))?;
+    file.write_all(text.as_bytes()).map_err(|e| failure(&path, &e))?;
+    file.persist(&path).map_err(|e| failure(&path, &e.error))?;
+    Ok(())
+}
+
+fn failure(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::input(format_args!("{}: {error}", path.display()))
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A report as JSON; docs/json.md describes the schema.
+
+use serde_json::{Value, json};
+use zerolag_core::units::Nanos;
+use zerolag_trace::metrics::{Distribution, TaskFigures};
+
+use super::{Report, Row};
+
+impl Report {
+    /// The report, schema `zerolag.run/1`.
+    pub(crate) fn to_json(&self) -> Value {
+        let tasks: Vec<Value> = self
+            .tasks
+            .iter()
+            .map(|(id, task)| {
+                let figures = self.summary.tasks.get(id).cloned().unwrap_or_default();
+                let named = json!({ "name": task.name, "template": task.template, "group": task.group });
+                with(named, self.figures(&figures))
+            })
+            .collect();
+        let groups: Vec<Value> = self
+            .group_rows()
+            .into_iter()
+            .map(|Row { group, tasks, figures, .. }| {
+                with(json!({ "group": group, "tasks": tasks }), self.figures(&figures))
+            })
+            .collect();
+        let cpus: Vec<Value> = self
+            .summary
+            .cpus
+            .iter()
+            .map(|(cpu, f)| {
+                json!({ "cpu": cpu.0, "busy_ms": ms(f.busy), "idle_ms": ms(f.idle), "switches": f.switches })
+            })
+            .collect();
+        json!({
+            "schema": "zerolag.run/1",
+            "input": self.input,
+            "kernel": self.kernel,
+            "machine": self.machine,
+            "cpu_count": self.cpus,
+            "seed": self.seed,
+            "duration_ms": ms(self.duration),
+            "end": self.end.name(),
+            "events": self.summary.events,
+            "idle_while_overloaded_ms": ms(self.summary.idle_while_overloaded),
+            "tasks": tasks,
+            "groups": groups,
+            "cpus": cpus,
+        })
+    }
+
+    fn figures(&self, f: &TaskFigures) -> Value {
+        json!({
+            "cpu_ms": ms(f.run()),
+            "share": self.share(f),
+            "switches": f.switches_in,
+            "voluntary": f.voluntary,
+            "preempted": f.preempted,
+            "migrations": f.migrations,
+            "wakeup_us": latency(&f.wakeup),
+        })
+    }
+}
+
+/// A distribution of latencies in microseconds.
+fn latency(distribution: &Distribution) -> Value {
+    match distribution.percentiles() {
+        None => json!({ "n": 0 }),
+        Some(p) => json!({
+            "n": p.n,
+            "p50": us(p.p50),
+            "p90": us(p.p90),
+            "p95": us(p.p95),
+            "p99": us(p.p99),
+            "p999": us(p.p999),
+            "max": us(p.max),
+        }),
+    }
+}
+
+/// Both objects in one.
+fn with(mut first: Value, second: Value) -> Value {
+    if let (Value::Object(first), Value::Object(second)) = (&mut first, second) {
+        first.extend(second);
+    }
+    first
+}
+
+fn ms(t: Nanos) -> f64 {
+    t.0 as f64 / 1e6
+}
+
+fn us(t: Nanos) -> f64 {
+    t.0 as f64 / 1e3
+}

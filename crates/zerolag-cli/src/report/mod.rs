@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a run comes to: figures per task and per group, as a table or as JSON.
+
+mod json;
+mod text;
+
+use std::collections::BTreeMap;
+
+use zerolag_core::ids::TaskId;
+use zerolag_core::units::Nanos;
+use zerolag_trace::metrics::{Summary, TaskFigures};
+
+/// More tasks than this are added up by what they were made from: nobody reads four hundred lines.
+const ROWS_MAX: usize = 50;
+
+/// What is known of a task beside its figures.
+#[derive(Clone, Debug)]
+pub(crate) struct TaskName {
+    pub(crate) name: String,
+    /// What it was made from.
+    pub(crate) template: String,
+    /// The path of its group at the end.
+    pub(crate) group: String,
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub(crate) struct Report {
+    /// What ran, as the user named it.
+    pub(crate) input: String,
+    pub(crate) kernel: &'static str,
+    pub(crate) machine: String,
+    pub(crate) cpus: usize,
+    pub(crate) seed: u64,
+    /// Simulated time.
+    pub(crate) duration: Nanos,
+    /// Why it ended.
+    pub(crate) end: End,
+    pub(crate) tasks: BTreeMap<TaskId, TaskName>,
+    pub(crate) summary: Summary,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The time was up.
+    Duration,
+    /// All tasks had ended.
+    Finished,
+    /// All tasks waited for each other.
+    Deadlock,
+    /// A task went on without time passing.
+    Livelock,
+}
+
+impl End {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Duration => "duration",
+            Self::Finished => "finished",
+            Self::Deadlock => "deadlock",
+            Self::Livelock => "livelock",
+        }
+    }
+}
+
+/// A line of figures: one task, or several added up.
+struct Row {
+    name: String,
+    group: String,
+    /// How many tasks it stands for.
+    tasks: usize,
+    figures: TaskFigures,
+}
+
+impl Report {
+    /// The fraction of one CPU's time.
+    fn share(&self, figures: &TaskFigures) -> f64 {
+        if self.duration == Nanos::ZERO { 0.0 } else { figures.run().0 as f64 / self.duration.0 as f64 }
+    }
+
+    fn task_rows(&self) -> Vec<Row> {
+        let known = self.tasks.iter();
+        let mut rows: Vec<Row> = known
+            .map(|(id, task)| Row {
+                name: task.name.clone(),
+                group: task.group.clone(),
+                tasks: 1,
+                figures: self.summary.tasks.get(id).cloned().unwrap_or_default(),
+            })
+            .collect();
+        if rows.len() > ROWS_MAX {
+            rows = self.added_up(|task| (task.template.clone(), task.group.clone()));
+        }
+        rows
+    }
+
+    fn group_rows(&self) -> Vec<Row> {
+        self.added_up(|task| (String::new(), task.group.clone()))
+    }
+
+    /// Rows of tasks that have the same name and group by `key`, in the order of their first tasks.
+    fn added_up(&self, key: impl Fn(&TaskName) -> (String, String)) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        for (id, task) in &self.tasks {
+            let (name, group) = key(task);
+            let at = rows.iter().position(|r| (&r.name, &r.group) == (&name, &group)).unwrap_or_else(|| {
+                rows.push(Row { name, group, tasks: 0, figures: TaskFigures::default() });
+                rows.len() - 1
+            });
+            rows[at].tasks += 1;
+            if let Some(figures) = self.summary.tasks.get(id) {
+                rows[at].figures.add(figures);
+            }
+        }
+        rows
+    }
+}

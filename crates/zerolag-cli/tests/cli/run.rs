@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `zerolag run`.
+
+use std::fs;
+use std::process::Output;
+
+use expect_test::expect;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support;
+
+/// Two hogs, one of them nice, and a task that runs 1 ms of every 10.
+const MIX: &str = r#"{
+    "global": { "duration": 2 },
+    "tasks": {
+        "hog": { "loop": -1, "cpus": [0], "run": 1000000 },
+        "nice": { "loop": -1, "cpus": [0], "priority": 5, "run": 1000000 },
+        "light": { "loop": -1, "cpus": [0], "run": 1000, "timer": { "ref": "t", "period": 10000 } }
+    }
+}"#;
+
+/// Runs a workload file with this text.
+fn run(text: &str, args: &[&str]) -> Output {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("w.json");
+    fs::write(&path, text).unwrap();
+    support::run(&[&["run", path.to_str().unwrap()], args].concat())
+}
+
+#[track_caller]
+fn json(text: &str, args: &[&str]) -> Value {
+    let output = run(text, &[&["--json"], args].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refusal(text: &str, args: &[&str]) -> String {
+    let output = run(text, args);
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), b"".as_slice()));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn each_task_gets_a_line() {
+    let output = run(MIX, &["--machine", "1cpu"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let columns: Vec<_> = text.lines().nth(2).unwrap().split_whitespace().collect();
+    assert_eq!(columns[..6], ["TASK", "GROUP", "CPU_MS", "SHARE", "VOLUNTARY", "PREEMPTED"]);
+    let names: Vec<_> = text.lines().skip(3).map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(names, ["hog-0", "nice-1", "light-2"]);
+}
+
+#[test]
+fn shares_follow_weights() {
+    let json = json(MIX, &["--machine", "1cpu"]);
+    let share = |n: usize| json["tasks"][n]["share"].as_f64().unwrap();
+    // Nice 0 to nice 5 is 1024 to 335, of what the light task leaves.
+    assert!((share(2) - 0.1).abs() < 0.001, "{}", share(2));
+    assert!((share(0) / share(1) - 1024.0 / 335.0).abs() < 0.1, "{} {}", share(0), share(1));
+    assert!((share(0) + share(1) + share(2) - 1.0).abs() < 0.001);
+}
+
+#[test]
+fn json_says_what_ran_and_how_it_ended() {
+    let json = json(MIX, &["--seed", "7", "--kernel", "6.12"]);
+    assert_eq!(json["schema"], "zerolag.run/1");
+    assert_eq!((&json["kernel"], &json["machine"]), (&"6.12".into(), &"2cpu".into()));
+    assert_eq!((&json["seed"], &json["cpu_count"]), (&7.into(), &2.into()));
+    assert_eq!((&json["end"], &json["duration_ms"]), (&"duration".into(), &2000.0.into()));
+    assert_eq!(json["tasks"].as_array().unwrap().len(), 3);
+    assert_eq!(json["groups"][0]["tasks"], 3);
+}
+
+#[test]
+fn a_run_ends_when_all_tasks_have() {
+    let json = json(r#"{ "tasks": { "a": { "loop": 1, "run": 5000 } } }"#, &[]);
+    assert_eq!((&json["end"], &json["duration_ms"]), (&"finished".into(), &5.0.into()));
+}
+
+#[test]
+fn a_setting_changes_the_outcome() {
+    let hogs = r#"{ "tasks": { "hog": { "instance": 2, "cpus": [0], "run": 1000000 } } }"#;
+    let switches = |args: &[&str]| json(hogs, args)["tasks"][0]["preempted"].as_u64().unwrap();
+    let (short, long) = (switches(&["--set", "base_slice=1ms"]), switches(&["--set", "base_slice=20ms"]));
+    assert!(short > 2 * long, "{short} {long}");
+}
+
+#[test]
+fn the_same_command_twice_prints_the_same() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("w.json");
+    fs::write(&path, MIX).unwrap();
+    let command = ["run", path.to_str().unwrap(), "--set", "costs=x86-server"];
+    assert_eq!(support::run(&command).stdout, support::run(&command).stdout);
+}
+
+#[test]
+fn a_deadlock_is_a_failed_run_that_says_who_waits_for_whom() {
+    let output = run(
+        r#"{ "tasks": {
+            "a": { "lock": "first", "run": 1000, "lock2": "second" },
+            "b": { "lock": "second", "run": 1000, "lock2": "first" }
+        } }"#,
+        &[],
+    );
+    assert_eq!(output.status.code(), Some(1));
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    let told: String =
+        complaint.lines().filter(|l| !l.starts_with("simulated")).map(|l| l.to_owned() + "\n").collect();
+    expect![[r#"
+        zerolag: deadlock: nothing will ever happen again
+          a-0 has waited since 0.001000000 for mutex second, which b-1 has
+          b-1 has waited since 0.001000000 for mutex first, which a-0 has
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn out_has_the_report_and_rt_apps_logs() {
+    let dir = TempDir::new().unwrap();
+    let out = dir.path().join("new/results");
+    run(MIX, &["--out", out.to_str().unwrap()]);
+    let mut names: Vec<_> =
+        fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["rt-app-hog-0.log", "rt-app-light-2.log", "rt-app-nice-1.log", "run.json"]);
+    let log = fs::read_to_string(out.join("rt-app-light-2.log")).unwrap();
+    assert!(log.starts_with("#idx "), "{log}");
+    let json: Value = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    assert_eq!(json["schema"], "zerolag.run/1");
+}
+
+#[test]
+fn bad_input_is_refused_with_its_place() {
+    assert!(refusal("", &[]).contains("w.json:1:1: "));
+    assert!(refusal(r#"{ "tasks": { "a": { "runn": 1 } "#, &[]).contains("w.json:1:"));
+    assert!(refusal(r#"{ "tasks": { "a": { "rnu": 1 } } }"#, &[]).contains("did you mean 'run'?"));
+    assert!(refusal(r#"{ "tasks": { "a": { "priority": 99, "run": 1 } } }"#, &[]).contains("99"));
+    assert!(refusal(r#"{ "tasks": { "a": { "cpus": [5], "run": 1 } } }"#, &[]).contains('5'));
+    assert!(
+        refusal(r#"{ "tasks": { "a": { "loop": -1, "yield": "" } } }"#, &[]).contains("never takes time")
+    );
+    assert!(refusal(MIX, &["--duration", "0s"]).contains("--duration"));
+    assert!(refusal(MIX, &["--duration", "5"]).contains("unit"));
+    assert!(refusal(MIX, &["--set", "NO_SUCH=1"]).contains("NO_SUCH"));
+    assert!(refusal(MIX, &["--machine", "0cpu"]).contains("0cpu"));
+}
+
+#[test]
+fn unknown_keys_pass_only_when_asked_for() {
+    let text = r#"{ "tasks": { "a": { "loop": 1, "run": 1000, "colour": "red" } } }"#;
+    assert!(refusal(text, &[]).contains("colour"));
+    assert_eq!(json(text, &["--rtapp-compat"])["end"], "finished");
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What must hold of a scheduler between any two events, whatever happened.
+//!
+//! [`audit`] looks at a state; [`Auditor`] also at what it saw before. Both recompute in the plainest way what
+//! the scheduler keeps up to date incrementally, so they cost O(n) and more: they belong into tests and
+//! checked runs. In debug builds a cheap part is on at each insertion and removal.
+//!
+//! Some invariants are about a single operation and cannot be seen in a state. They are asserted where the
+//! operation is (in debug builds), or are the subject of a test of their own:
+//!
+//! | | statement | where |
+//! |---|---|---|
+//! | I7 | after placement the lag is what it was, within 2 ns | tests of `eevdf` |
+//! | I8 | lag that is taken along is at most two requests, or a tick | `Entity::lag_at` |
+//! | I11 | vruntime of the running entity never goes back; a renewed deadline lies ahead | `update_curr` |
+//! | I12 | reweighting moves V by no more than rounding does, and keeps weight times lag | tests of `eevdf` |
+//! | I14 | shares are in proportion to weight in the long run | tests of claims |
+//! | I15 | adding a constant to all vruntimes and deadlines changes no decision | tests of `eevdf` |
+//! | I16 | a delayed dequeue ends with no lag | `dequeue_entity` |
+//!
+//! Sources: patch 17 of the 2023 series ("validation") for V1 to V4; Stoica and Abdel-Wahab, TR-95-22, and the
+//! comments of kernel/sched/fair.c for the others.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::config::FairPolicy;
+use crate::fair::queue::CfsRq;
+use crate::fair::timeline::{ByDeadline, ByVruntime, Fault};
+use crate::ids::{CpuId, EntityId, GroupId, IdVec, QueueId};
+use crate::scheduler::Scheduler;
+use crate::task::TaskState;
+use crate::units::VTime;
+use crate::variants::Anchor;
+
+/// One row of the table: an invariant, its number, what it says and why it must hold.
+macro_rules! invariants {
+    ($($variant:ident $id:literal $statement:literal $source:literal;)*) => {
+        /// A statement that holds in every state.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Invariant {
+            $(#[doc = $statement] $variant,)*
+        }
+
+        impl Invariant {
+            /// Its number in the documentation.
+            pub const fn id(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $id,)*
+                }
+            }
+
+            /// What it says.
+            pub const fn statement(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $statement,)*
+                }
+            }
+
+            /// On whose word, or from what it follows.
+            pub const fn source(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $source,)*
+                }
+            }
+        }
+    };
+}
+
+#[rustfmt::skip]
+invariants! {
+    KeySum "V1"
+        "the stored sum of (vruntime - anchor) * weight is that of the timeline"
+        "2023 series, patch 17";
+    WeightSum "V2"
+        "the stored sum of weights is that of the timeline"
+        "2023 series, patch 17";
+    RootSummary "V3"
+        "the root's summary is the least over the timeline"
+        "2023 series, patch 17";
+    SomebodyEligible "V4"
+        "somebody in a queue that is not empty is eligible"
+        "2023 series, patch 17; the least vruntime is never above the mean";
+    Order "I1"
+        "the timeline is in order"
+        "definition";
+    Summaries "I2"
+        "each node's summary is the least over its subtree"
+        "definition; the pick relies on it";
+    Structure "I4"
+        "the first entity is cached, the running one is not in the timeline, a delayed one is queued"
+        "definition";
+    MeanOfLags "I5"
+        "lags add up to nothing: 0 <= sum w (v - V) < W, as V is rounded down"
+        "TR-95-22, section 3; rounding";
+    ZeroLagEligible "I6"
+        "who stands at V is eligible"
+        "comment of avg_vruntime()";
+    PickIsBest "I9"
+        "the pick is eligible and nobody eligible has an earlier deadline, unless the running one is protected"
+        "TR-95-22, section 2";
+    AnchorForwards "I10"
+        "min_vruntime never goes back, and keys times weights stay below 2^62"
+        "comment of update_min_vruntime()";
+    WorkConserving "I13"
+        "no CPU is idle while somebody waits there, but for a reschedule that is pending"
+        "pick_next_task()";
+    Counts "C1"
+        "counts and the load of a queue are those of its entities"
+        "account_entity_enqueue(), enqueue_task_fair()";
+}
+
+/// An invariant that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which.
+    pub invariant: Invariant,
+    /// On which CPU.
+    pub cpu: CpuId,
+    /// In the queue of which group.
+    pub group: GroupId,
+    /// What was found.
+    pub found: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { invariant, cpu, group, found } = self;
+        write!(f, "{} does not hold in {group:?} on {cpu:?}: ", invariant.id())?;
+        write!(f, "{found} ({})", invariant.statement())
+    }
+}
+
+impl core::error::Error for Violation {}
+
+/// Checks every invariant that can be seen in a state.
+pub fn audit(scheduler: &Scheduler) -> Result<(), Violation> {
+    for q in scheduler.queues.ids() {
+        Queue::of(scheduler, q).check()?;
+    }
+    scheduler.cpus.ids().try_for_each(|cpu| work_conserving(scheduler, cpu))
+}
+
+/// The same, and what must hold from one state to the next.
+#[derive(Clone, Debug, Default)]
+pub struct Auditor {
+    anchors: IdVec<QueueId, VTime>,
+}
+
+impl Auditor {
+    /// An auditor that has seen nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Checks a state that follows the one seen last.
+    pub fn observe(&mut self, scheduler: &Scheduler) -> Result<(), Violation> {
+        audit(scheduler)?;
+        let forwards = scheduler.config.variants.anchor == Anchor::Minimum;
+        for (q, &before) in self.anchors.iter() {
+            let queue = &scheduler.queues[q];
+            if forwards && queue.anchor.before(before) {
+                let found = format!("it was {}, and is {}", before.0, queue.anchor.0);
+                return Err(Queue::of(scheduler, q).violation(Invariant::AnchorForwards, found));
+            }
+        }
+        self.anchors = scheduler.queues.iter().map(|(_, queue)| queue.anchor).collect();
+        Ok(())
+    }
+}
+
+fn work_conserving(s: &Scheduler, cpu: CpuId) -> Result<(), Violation> {
+    let rq = &s.cpus[cpu];
+    let waiting = s.queues[rq.root].h_nr_runnable;
+    if rq.curr.is_none() && !rq.stopping && !rq.need_resched && waiting != 0 {
+        let found = format!("it is idle, {waiting} wait");
+        return Err(Queue::of(s, rq.root).violation(Invariant::WorkConserving, found));
+    }
+    Ok(())
+}
+
+/// One queue under audit.
+struct Queue<'a> {
+    s: &'a Scheduler,
+    queue: &'a CfsRq,
+}
+
+impl<'a> Queue<'a> {
+    fn of(s: &'a Scheduler, q: QueueId) -> Self {
+        Self { s, queue: &s.queues[q] }
+    }
+
+    fn violation(&self, invariant: Invariant, found: String) -> Violation {
+        Violation { invariant, cpu: self.queue.cpu, group: self.queue.group, found }
+    }
+
+    fn require(
+        &self,
+        invariant: Invariant,
+        holds: bool,
+        found: impl FnOnce() -> String,
+    ) -> Result<(), Violation> {
+        if holds { Ok(()) } else { Err(self.violation(invariant, found())) }
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.structure()?;
+        self.counts()?;
+        match self.s.config.policy {
+            FairPolicy::Cfs => Ok(()),
+            FairPolicy::Eevdf => {
+                self.sums()?;
+                self.mean()?;
+                self.pick()
+            }
+        }
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = EntityId> + '_ {
+        self.queue.timeline.iter(&self.s.entities)
+    }
+
+    /// All that compete.
+    fn competing(&self) -> Vec<EntityId> {
+        self.queue.competing_curr(&self.s.entities).into_iter().chain(self.waiting()).collect()
+    }
+
+    fn structure(&self) -> Result<(), Violation> {
+        let entities = &self.s.entities;
+        let timeline = &self.queue.timeline;
+        let fault = match self.s.config.policy {
+            FairPolicy::Cfs => timeline.check::<ByVruntime>(entities),
+            FairPolicy::Eevdf => timeline.check::<ByDeadline>(entities),
+        };
+        fault.map_err(|fault| match fault {
+            Fault::Order(id) => self.violation(Invariant::Order, format!("{id:?} stands too far right")),
+            Fault::Summary(id) if timeline.root() == Some(id) => {
+                self.violation(Invariant::RootSummary, format!("{:?}", entities[id].subtree_min))
+            }
+            Fault::Summary(id) => {
+                self.violation(Invariant::Summaries, format!("{id:?}: {:?}", entities[id].subtree_min))
+            }
+            Fault::Shape(_) | Fault::First => self.violation(Invariant::Structure, format!("{fault:?}")),
+        })?;
+        for id in self.waiting() {
+            let entity = &entities[id];
+            let sound = entity.on_rq && self.queue.curr != Some(id);
+            self.require(Invariant::Structure, sound, || format!("{id:?} waits, and runs or is not queued"))?;
+            let asleep = entity.task().is_none_or(|t| {
+                matches!(self.s.tasks[t].state, TaskState::Sleeping | TaskState::Uninterruptible)
+            });
+            self.require(Invariant::Structure, !entity.delayed || asleep, || {
+                format!("{id:?} is delayed and awake")
+            })?;
+        }
+        Ok(())
+    }
+
+    fn counts(&self) -> Result<(), Violation> {
+        let entities = &self.s.entities;
+        let (mut nr, mut load, mut h_queued, mut h_delayed) = (0, 0, 0, 0);
+        for id in self.competing() {
+            let entity = &entities[id];
+            nr += 1;
+            load += entity.weight.0;
+            match entity.my_queue {
+                None => {
+                    h_queued += 1;
+                    h_delayed += u32::from(entity.delayed);
+                }
+                Some(below) => {
+                    h_queued += self.s.queues[below].h_nr_queued;
+                    h_delayed += self.s.queues[below].h_nr_delayed;
+                }
+            }
+        }
+        let q = self.queue;
+        let stored = (q.nr_queued, q.load.0, q.h_nr_queued, q.h_nr_delayed, q.h_nr_runnable);
+        let counted = (nr, load, h_queued, h_delayed, h_queued - h_delayed);
+        self.require(Invariant::Counts, stored == counted, || {
+            format!("(entities, load, tasks, delayed, runnable) {stored:?} stored, {counted:?} counted")
+        })
+    }
+
+    fn sums(&self) -> Result<(), Violation> {
+        let (mut keys, mut weights) = (0_i64, 0_u64);
+        let mut greatest = 0_u128;
+        for id in self.waiting() {
+            let entity = &self.s.entities[id];
+            let weight = entity.table_weight();
+            let key = entity.vruntime.since(self.queue.anchor).0;
+            keys = keys.wrapping_add(key.wrapping_mul(weight as i64));
+            weights += weight;
+            greatest = greatest.max(u128::from(key.unsigned_abs()) * u128::from(weight));
+        }
+        let q = self.queue;
+        self.require(Invariant::KeySum, q.key_weight_sum == keys, || {
+            format!("{} stored, {keys} recomputed", q.key_weight_sum)
+        })?;
+        self.require(Invariant::WeightSum, q.weight_sum == weights, || {
+            format!("{} stored, {weights} recomputed", q.weight_sum)
+        })?;
+        self.require(Invariant::AnchorForwards, greatest < 1 << 62, || format!("{greatest}"))
+    }
+
+    fn mean(&self) -> Result<(), Violation> {
+        let entities = &self.s.entities;
+        let competing = self.competing();
+        if competing.is_empty() {
+            return Ok(());
+        }
+        let now = self.queue.virtual_time(entities);
+        let weight: i128 = competing.iter().map(|&id| i128::from(entities[id].table_weight())).sum();
+        let lead: i128 = competing
+            .iter()
+            .map(|&id| {
+                i128::from(entities[id].vruntime.since(now).0) * i128::from(entities[id].table_weight())
+            })
+            .sum();
+        self.require(Invariant::MeanOfLags, (0..weight).contains(&lead), || {
+            format!("sum of leads {lead}, sum of weights {weight}")
+        })?;
+        let mean = self.queue.mean(entities);
+        self.require(Invariant::ZeroLagEligible, self.queue.is_eligible_at(mean, now), || {
+            format!("{now:?}")
+        })?;
+        let anybody = competing.iter().any(|&id| self.queue.is_eligible(entities, id));
+        self.require(Invariant::SomebodyEligible, anybody, || format!("{} compete", competing.len()))
+    }
+
+    fn pick(&self) -> Result<(), Violation> {
+        let entities = &self.s.entities;
+        let guard = self.s.protection_at_pick();
+        let Some(pick) = self.queue.pick_eevdf(entities, guard) else { return Ok(()) };
+        let curr = self.queue.competing_curr(entities);
+        let alone = self.queue.nr_queued == 1;
+        let protected = guard.is_some_and(|rule| entities[pick].is_protected(rule));
+        let eligible = self.queue.is_eligible(entities, pick);
+        let best = self
+            .competing()
+            .into_iter()
+            .filter(|&id| self.queue.is_eligible(entities, id))
+            .all(|id| !entities[id].deadline.before(entities[pick].deadline));
+        let sound = alone || eligible && (best || curr == Some(pick) && protected);
+        self.require(Invariant::PickIsBest, sound, || format!("{pick:?}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

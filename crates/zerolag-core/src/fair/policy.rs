@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Everything that the policies do differently, side by side. The policy is matched here and nowhere else.
+//!
+//! | when | [CFS](super::cfs) | [EEVDF](super::eevdf) |
+//! |---|---|---|
+//! | an entity joins a queue | relative to the least vruntime | at its lag |
+//! | it leaves | takes its distance to the least vruntime along | takes its lag along |
+//! | it waits | in order of vruntime | in order of deadline |
+//! | the running one was charged | the least vruntime moves on | its request may be served |
+//! | one is picked | the leftmost, with regard to buddies | the earliest deadline of the eligible |
+//! | somebody woke up | preempts if far enough behind | preempts if it would be picked |
+//! | a tick comes | the turn may be over | |
+//! | its weight changes | it stays where it is | its lag stays what it is |
+//! | a task yields | others go first | it gives up the rest of its request |
+
+use crate::config::FairPolicy;
+use crate::fair::timeline::ByVruntime;
+use crate::fair::{Dequeue, Enqueue};
+use crate::features::Feature;
+use crate::ids::{CpuId, EntityId, QueueId, TaskId};
+use crate::nice::LoadWeight;
+use crate::scheduler::Scheduler;
+use crate::units::Nanos;
+
+impl Scheduler {
+    /// Decides where in virtual time a joining entity stands, and by when it should be served.
+    pub(super) fn place(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
+        match self.config.policy {
+            FairPolicy::Cfs => self.cfs_place(q, se, flags),
+            FairPolicy::Eevdf => self.eevdf_place(q, se, flags.initial),
+        }
+    }
+
+    /// Decides what an entity that is about to leave takes along.
+    pub(super) fn before_leaving(&mut self, q: QueueId, se: EntityId, flags: Dequeue) {
+        match self.config.policy {
+            FairPolicy::Cfs => {}
+            FairPolicy::Eevdf => {
+                self.take_lag(q, se);
+                if !flags.sleep && self.config.features.has(Feature::PlaceRelDeadline) {
+                    // It will come back in the middle of its request.
+                    self.entities[se].make_deadline_relative();
+                }
+            }
+        }
+    }
+
+    /// The same, where it depends on those who stay.
+    pub(super) fn after_leaving(&mut self, q: QueueId, se: EntityId, flags: Dequeue) {
+        match self.config.policy {
+            FairPolicy::Cfs => self.cfs_left(q, se, flags),
+            FairPolicy::Eevdf if !flags.save || flags.moves => self.advance_anchor(q),
+            FairPolicy::Eevdf => {}
+        }
+    }
+
+    /// The entity waits from now on.
+    #[inline]
+    pub(super) fn put_in_timeline(&mut self, q: QueueId, se: EntityId) {
+        let queue = &mut self.queues[q];
+        match self.config.policy {
+            FairPolicy::Cfs => queue.timeline.insert::<ByVruntime>(&mut self.entities, se),
+            FairPolicy::Eevdf => queue.insert(&mut self.entities, se),
+        }
+    }
+
+    /// The entity no longer waits.
+    #[inline]
+    pub(super) fn take_from_timeline(&mut self, q: QueueId, se: EntityId) {
+        let queue = &mut self.queues[q];
+        match self.config.policy {
+            FairPolicy::Cfs => queue.timeline.remove::<ByVruntime>(&mut self.entities, se),
+            FairPolicy::Eevdf => queue.remove(&mut self.entities, se),
+        }
+    }
+
+    /// The entity begins to run.
+    #[inline]
+    pub(super) fn begin_turn(&mut self, q: QueueId, se: EntityId) {
+        match self.config.policy {
+            FairPolicy::Cfs => {}
+            FairPolicy::Eevdf => self.protect(q, se),
+        }
+    }
+
+    /// The running entity was charged. Returns true if somebody else should get a turn.
+    #[inline]
+    pub(super) fn charged(&mut self, q: QueueId, curr: EntityId) -> bool {
+        match self.config.policy {
+            FairPolicy::Cfs => {
+                self.queues[q].advance_min_vruntime(&self.entities);
+                false
+            }
+            FairPolicy::Eevdf => {
+                let give_way = self.eevdf_charged(q, curr);
+                self.advance_anchor(q);
+                give_way
+            }
+        }
+    }
+
+    /// The entity that should run at one level. The queue is not empty.
+    #[inline]
+    pub(super) fn pick_entity(&self, q: QueueId) -> EntityId {
+        let queue = &self.queues[q];
+        match self.config.policy {
+            FairPolicy::Cfs => queue.pick_cfs(&self.entities, self.config.tunables.wakeup_granularity),
+            FairPolicy::Eevdf => {
+                if self.config.features.has(Feature::PickBuddy)
+                    && let Some(buddy) = queue.next
+                    && queue.is_eligible(&self.entities, buddy)
+                {
+                    return buddy;
+                }
+                let guard = self.protection_at_pick();
+                queue.pick_eevdf(&self.entities, guard).expect("somebody in a non-empty queue is eligible")
+            }
+        }
+    }
+
+    /// `wakee` became runnable on `cpu`, where the fair task `curr` runs. `fork` = it is new.
+    pub(crate) fn fair_check_preempt(&mut self, cpu: CpuId, curr: TaskId, wakee: TaskId, fork: bool) {
+        let wakee_queue = self.entities[self.tasks[wakee].entity].queue;
+        if curr == wakee || self.in_throttled_hierarchy(wakee_queue) {
+            return;
+        }
+        match self.config.policy {
+            FairPolicy::Cfs => self.cfs_check_preempt(cpu, curr, wakee, fork),
+            FairPolicy::Eevdf => self.eevdf_check_preempt(cpu, curr, wakee, fork),
+        }
+    }
+
+    /// A tick found the entity running at its level. Under EEVDF the end of the request has been acted on
+    /// when it was charged.
+    pub(super) fn tick_entity(&mut self, q: QueueId, se: EntityId) {
+        match self.config.policy {
+            FairPolicy::Cfs => self.cfs_tick(q, se),
+            FairPolicy::Eevdf => {}
+        }
+    }
+
+    /// How long the entity may run at a time.
+    pub(super) fn turn(&self, se: EntityId) -> Nanos {
+        match self.config.policy {
+            FairPolicy::Cfs => self.cfs_slice(self.entities[se].queue, se),
+            FairPolicy::Eevdf => self.entities[se].slice,
+        }
+    }
+
+    /// Changes an entity's weight.
+    pub(crate) fn reweight(&mut self, q: QueueId, se: EntityId, load: LoadWeight) {
+        match self.config.policy {
+            FairPolicy::Cfs => self.cfs_reweight(q, se, load),
+            FairPolicy::Eevdf => self.eevdf_reweight_entity(q, se, load),
+        }
+    }
+
+    /// The running task gives way (`yield_task_fair()`).
+    pub(crate) fn fair_yield(&mut self, cpu: CpuId, task: TaskId) {
+        if self.cpus[cpu].nr_running == 1 {
+            return;
+        }
+        let se = self.tasks[task].entity;
+        let q = self.entities[se].queue;
+        self.clear_buddies(q, se);
+        match self.config.policy {
+            FairPolicy::Cfs => self.cfs_yield(cpu, task),
+            FairPolicy::Eevdf => {
+                self.update_clock(cpu);
+                self.update_curr(q);
+                self.cpus[cpu].skip_requested = true;
+                self.eevdf_yield(q, se);
+            }
+        }
+    }
+
+    /// A task is new: the child of whoever runs in the same group on the same CPU.
+    pub(crate) fn fair_fork(&mut self, se: EntityId) {
+        match self.config.policy {
+            FairPolicy::Cfs => self.cfs_fork(self.entities[se].queue, se),
+            FairPolicy::Eevdf => {}
+        }
+    }
+
+    /// A sleeper is woken on another CPU.
+    pub(crate) fn fair_migrate(&mut self, task: TaskId) {
+        match self.config.policy {
+            FairPolicy::Cfs => self.cfs_migrate(task),
+            FairPolicy::Eevdf => {}
+        }
+    }
+
+    /// A task, which may sleep, is no longer part of its queue: it changes group or class.
+    pub(crate) fn fair_detach(&mut self, task: TaskId) {
+        match self.config.policy {
+            FairPolicy::Cfs => self.cfs_detach(task),
+            FairPolicy::Eevdf => {}
+        }
+        self.detach_entity(self.tasks[task].entity);
+    }
+
+    /// It becomes part of its queue.
+    pub(crate) fn fair_attach(&mut self, task: TaskId) {
+        self.attach_entity(self.tasks[task].entity);
+        match self.config.policy {
+            FairPolicy::Cfs => self.cfs_attach(task),
+            FairPolicy::Eevdf => {}
+        }
+    }
+}
