@@ -213,6 +213,8 @@ pub enum Late {
 pub enum Attribute {
     /// The nice level.
     Nice(Nice),
+    /// The policy; the request length stays.
+    Policy(Policy),
     /// The request length; nothing = the base slice.
     Slice(Option<Nanos>),
     /// Policy, nice level and request length at once (`sched_setattr()`).

@@ -124,7 +124,7 @@ impl Queue {
 
     /// The slot that is due next, and when.
     #[inline]
-    pub fn next(&mut self) -> Option<(Instant, usize)> {
+    pub fn earliest(&mut self) -> Option<(Instant, usize)> {
         if let Some(slot) = self.taken.take() {
             self.replay(slot, NEVER);
         }
@@ -133,7 +133,7 @@ impl Queue {
         (key != NEVER).then_some((Instant((key >> 64) as u64), slot))
     }
 
-    /// Empties the slot that [`next`](Self::next) has just named.
+    /// Empties the slot that [`earliest`](Self::earliest) has just named.
     #[inline]
     pub fn take(&mut self, slot: usize) {
         self.taken = Some(slot);
@@ -197,7 +197,7 @@ mod tests {
                         twin[slot % slots] = None;
                     }
                     Deed::Pop => {
-                        if let Some((_, slot)) = queue.next() {
+                        if let Some((_, slot)) = queue.earliest() {
                             queue.take(slot);
                             prop_assert_eq!(queue.due(slot), None);
                             twin[slot] = None;
@@ -205,7 +205,7 @@ mod tests {
                     }
                 }
                 let first = twin.iter().enumerate().filter_map(|(s, k)| k.map(|k| (k, s))).min();
-                prop_assert_eq!(queue.next(), first.map(|((time, ..), slot)| (Instant(time), slot)));
+                prop_assert_eq!(queue.earliest(), first.map(|((time, ..), slot)| (Instant(time), slot)));
             }
         }
     }
@@ -218,7 +218,7 @@ mod tests {
                 queue.set(slot, Instant(slot as u64 / 4), Rank::Step);
             }
             let mut order = Vec::new();
-            while let Some((time, slot)) = queue.next() {
+            while let Some((time, slot)) = queue.earliest() {
                 queue.take(slot);
                 order.push((time.0, slot));
             }

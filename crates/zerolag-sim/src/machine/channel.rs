@@ -73,10 +73,11 @@ impl Machine {
         if done {
             t.advance();
         }
-        if taken > 0 && channel.occupied <= channel.spec.refill_below {
-            if let Some(writer) = channel.writers.pop(&mut self.tasks) {
-                self.wake(cpu, writer, false);
-            }
+        if taken > 0
+            && channel.occupied <= channel.spec.refill_below
+            && let Some(writer) = channel.writers.pop(&mut self.tasks)
+        {
+            self.wake(cpu, writer, false);
         }
         if done {
             self.wake_next_reader(cpu, id);

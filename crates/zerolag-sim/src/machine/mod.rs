@@ -207,7 +207,7 @@ impl Machine {
         if self.stop.is_some() {
             return false;
         }
-        let Some((time, slot)) = self.queue.next() else {
+        let Some((time, slot)) = self.queue.earliest() else {
             self.stop = Some(self.standstill());
             return false;
         };

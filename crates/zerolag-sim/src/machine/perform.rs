@@ -235,6 +235,7 @@ impl Machine {
         let now = self.now;
         match attribute {
             Attribute::Nice(nice) => self.scheduler.set_nice(now, task, nice),
+            Attribute::Policy(policy) => self.scheduler.set_policy(now, task, policy),
             Attribute::Slice(slice) => {
                 let policy = self.scheduler.tasks()[task].policy;
                 self.scheduler.set_attributes(now, task, policy, slice);
