@@ -9,6 +9,7 @@
 //! ```
 //!
 //! * [`program`] is what tasks do, [`resource`] what they wait for, [`length`] how long things take.
+//! * [`scenario`] reads all of it from a file.
 //! * [`sim`] runs it: the machine, its events, who is told.
 //! * [`workload`] puts them together: who starts when, with what attributes, in which group.
 //! * [`machines`] reads what computers are made of from files.
@@ -17,6 +18,7 @@
 //! Time and chance come in as arguments: the same input and seed give the same schedule on any computer.
 
 pub mod costs;
+pub mod duration;
 pub mod length;
 pub mod loops;
 mod machine;
@@ -27,6 +29,7 @@ pub mod program;
 pub mod queue;
 pub mod resource;
 pub mod rng;
+pub mod scenario;
 pub mod script;
 pub mod sim;
 pub mod tunable;

@@ -17,7 +17,9 @@
 //! ```
 
 mod check;
+pub mod hog;
 pub mod json;
+pub mod periodic;
 pub mod rtapp;
 
 use std::sync::Arc;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Scenario files: a machine, a kernel, a workload and what happens to it, in TOML.
+//!
+//! ```toml
+//! about = "two hogs in groups of different weight, and a periodic task"
+//! kernel = "6.12"            # else 6.12
+//! machine = "2cpu"           # a preset, or a file
+//! duration = "10s"
+//! seed = 1                   # else 1
+//! hz = 250                   # else 250
+//! costs = "x86-server"       # else ideal; or a table with preset and single costs
+//! stagger_ticks = true       # else all CPUs tick at once
+//! ties = 7                   # events of the same moment in random order
+//! speed = [{ cpus = "1", percent = 50 }]
+//!
+//! [features]
+//! RUN_TO_PARITY = false
+//!
+//! [tunables]
+//! base_slice = "3ms"
+//!
+//! [cgroup."/a"]
+//! "cpu.weight" = 200         # or cpu.shares; cpu.idle = 1
+//!
+//! [[workload]]
+//! kind = "hog"
+//! name = "hog"
+//! count = 2
+//! cgroup = "/a"
+//! cpus = "0"
+//! nice = 5
+//! policy = "batch"
+//! slice = "3ms"
+//! start = "1s"
+//!
+//! [[workload]]
+//! name = "server"
+//! program = """
+//! forever { acquire requests; run exponential(1ms) }
+//! """
+//!
+//! [[workload]]
+//! name = "client"
+//! timer_slack = "1us"
+//! program = "forever { sleep 10ms; post requests }"
+//!
+//! [[at]]
+//! time = "5s"
+//! task = [{ match = "hog*", nice = 0 }]
+//! ```
+//!
+//! Kinds of workload: see [`tasks`]; programs: [`language`]; what programs share: [`names`]; changes at given
+//! times: [`changes`]. Durations always have a unit. Keys that mean nothing are errors, and every error says
+//! where it is and what would be accepted.
+
+mod attributes;
+pub mod changes;
+mod error;
+mod groups;
+pub mod language;
+pub mod names;
+mod section;
+mod setup;
+pub mod tasks;
+
+use zerolag_core::kernel::Kernel;
+use zerolag_core::topology::Topology;
+use zerolag_core::units::{Instant, Nanos};
+
+pub use error::{Fault, ScenarioError};
+pub use setup::Files;
+
+use self::names::Names;
+use self::section::{Section, Source};
+use crate::machines::Place;
+use crate::sim::{Change, Setup, Sim};
+use crate::workload::Workload;
+
+/// Everything that a scenario file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// The file.
+    pub file: String,
+    /// How long it is to run.
+    pub duration: Nanos,
+    /// The machine and its scheduler.
+    pub setup: Setup,
+    /// What runs.
+    pub workload: Workload,
+    /// What is changed, and when.
+    pub changes: Vec<(Instant, Change)>,
+}
+
+/// What somebody else has said already; it takes precedence over the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// The kernel.
+    pub kernel: Option<Kernel>,
+    /// The machine.
+    pub machine: Option<Topology>,
+    /// How long it is to run.
+    pub duration: Option<Nanos>,
+    /// Where chance comes from.
+    pub seed: Option<u64>,
+}
+
+/// Reads a scenario. Other files that it refers to are got from `files`.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn read(
+    file: &str,
+    bytes: &[u8],
+    overrides: &Overrides,
+    files: Files<'_>,
+) -> Result<Scenario, ScenarioError> {
+    let source = Source::new(file, bytes)?;
+    let parsed = source.parse()?;
+    let root = Section::new(source, "the scenario", parsed.get_ref(), 0..0);
+    root.text("about")?;
+    let setup = setup::read(&root, overrides, files)?;
+    let duration = match (overrides.duration, root.get("duration")) {
+        (Some(duration), _) => duration,
+        (None, Some(entry)) => entry.some_time()?,
+        (None, None) => root.need("duration", crate::duration::ACCEPTED)?.some_time()?,
+    };
+    let cpus = setup.topology.cpu_count();
+    let mut workload = Workload::new();
+    let mut names = Names::default();
+    groups::read(&root, &mut workload)?;
+    names.declare(&root, &mut workload)?;
+    tasks::read(&root, cpus, &mut names, &mut workload)?;
+    let changes = changes::read(&root, setup.config.kernel, cpus, &workload)?;
+    root.finish()?;
+    Ok(Scenario { file: file.into(), duration, setup, workload, changes })
+}
+
+impl Scenario {
+    /// The machine, switched on.
+    ///
+    /// # Errors
+    /// If the workload cannot run on it.
+    pub fn simulate(&self) -> Result<Sim, ScenarioError> {
+        let mut sim = Sim::new(self.setup.clone(), self.workload.clone()).map_err(|e| ScenarioError {
+            file: self.file.clone(),
+            place: Place::default(),
+            fault: Box::new(e.into()),
+        })?;
+        for (at, change) in &self.changes {
+            sim.change_at(*at, change.clone());
+        }
+        Ok(sim)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The keys that say what the workload runs on: `kernel`, `machine`, `hz`, `seed`, `costs`, `speed`, `ties`,
+//! `stagger_ticks`, `[features]`, `[tunables]`.
+
+use std::io;
+
+use zerolag_core::features::Feature;
+use zerolag_core::ids::Id;
+use zerolag_core::kernel::Kernel;
+use zerolag_core::topology::{PRESETS, Topology};
+
+use super::Overrides;
+use super::error::{Fault, ScenarioError};
+use super::section::{Entry, Section};
+use crate::costs::Costs;
+use crate::machines;
+use crate::sim::Setup;
+use crate::tunable::{Tunable, Unit};
+
+const HZ: [i64; 4] = [100, 250, 300, 1000];
+
+/// How to get at files that a scenario refers to, by the name it gives them.
+pub type Files<'f> = &'f dyn Fn(&str) -> io::Result<Vec<u8>>;
+
+pub(super) fn read(
+    root: &Section<'_>,
+    overrides: &Overrides,
+    files: Files<'_>,
+) -> Result<Setup, ScenarioError> {
+    let topology = match (&overrides.machine, root.get("machine")) {
+        (Some(machine), _) => machine.clone(),
+        (None, Some(entry)) => machine(&entry, files)?,
+        (None, None) => {
+            let (scope, accepted) = (root.scope.clone(), "a preset such as 2cpu, or a file".into());
+            return Err(root.error(Fault::Missing { key: "machine", scope, accepted }));
+        }
+    };
+    let kernel = match (overrides.kernel, root.get("kernel")) {
+        (Some(kernel), _) => kernel,
+        (None, Some(entry)) => kernel_of(&entry)?,
+        (None, None) => Kernel::V6_12,
+    };
+    let cpus = topology.cpu_count();
+    let Some(config) = kernel.config(cpus) else {
+        let (found, accepted) = (format!("'{kernel}'"), implemented());
+        return Err(root.error(Fault::Value { key: "kernel".into(), found, accepted, nearest: None }));
+    };
+    let mut setup = Setup::new(topology, config);
+    if let Some(entry) = root.get("hz") {
+        let hz = entry.integer(1..=100_000)?;
+        if !HZ.contains(&hz) {
+            return Err(entry.wrong("100, 250, 300 or 1000"));
+        }
+        setup.config.hz = hz as u32;
+    }
+    let seed = root.integer("seed", 0..=i64::MAX)?;
+    setup.seed = overrides.seed.or(seed.map(|s| s as u64)).unwrap_or(setup.seed);
+    setup.ties = root.integer("ties", 0..=i64::MAX)?.map(|s| s as u64);
+    setup.stagger_ticks = root.boolean("stagger_ticks")?.unwrap_or(false);
+    if let Some(entry) = root.get("costs") {
+        setup.costs = costs(&entry)?;
+    }
+    for section in root.sections("speed")? {
+        let set = section.need("cpus", "a list of CPUs")?.cpus(cpus)?;
+        let percent = section.need("percent", "percent of the nominal speed")?.integer(1..=1000)?;
+        section.finish()?;
+        setup.speeds_permille.resize(cpus, 1000);
+        for cpu in set.iter() {
+            setup.speeds_permille[cpu.index()] = percent as u32 * 10;
+        }
+    }
+    for (feature, on) in features(root, kernel)? {
+        setup.config.features.set(feature, on);
+    }
+    for (tunable, value) in tunables(root)? {
+        tunable.set(&mut setup.config.tunables, value);
+    }
+    Ok(setup)
+}
+
+fn machine(entry: &Entry<'_>, files: Files<'_>) -> Result<Topology, ScenarioError> {
+    let name = entry.text()?;
+    let unknown = match Topology::preset(name) {
+        Ok(topology) => return Ok(topology),
+        Err(unknown) => unknown,
+    };
+    match files(name) {
+        Ok(bytes) => machines::parse(name, &bytes).map_err(|e| entry.error(Fault::Machine(e))),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let presets = PRESETS.iter().map(|p| p.name);
+            Err(entry.wrong_name(format_args!("a file, or a preset ({unknown})"), presets))
+        }
+        Err(e) => Err(entry.error(Fault::Unreadable { file: name.into(), why: e.to_string() })),
+    }
+}
+
+/// The kernel that a file names.
+pub(crate) fn kernel_of(entry: &Entry<'_>) -> Result<Kernel, ScenarioError> {
+    let known = Kernel::by_name(entry.text()?).filter(|k| Kernel::implemented().any(|i| i == *k));
+    known.ok_or_else(|| entry.wrong_name(implemented(), Kernel::implemented().map(Kernel::name)))
+}
+
+fn implemented() -> String {
+    Kernel::implemented().map(Kernel::name).collect::<Vec<_>>().join(", ")
+}
+
+fn costs(entry: &Entry<'_>) -> Result<Costs, ScenarioError> {
+    let preset = |entry: &Entry<'_>| {
+        let names = Costs::PRESETS.map(|(name, _)| name);
+        Costs::preset(entry.text()?).ok_or_else(|| entry.wrong_name(names.join(", "), names))
+    };
+    if entry.is_text() {
+        return preset(entry);
+    }
+    let section = entry.table("costs")?;
+    let mut costs = section.get("preset").map_or(Ok(Costs::IDEAL), |e| preset(&e))?;
+    for name in Costs::NAMES {
+        if let (Some(cost), Some(value)) = (costs.by_name_mut(name), section.duration(name)?) {
+            *cost = value;
+        }
+    }
+    section.finish()?;
+    Ok(costs)
+}
+
+/// `[features]`, here or in a timed change.
+pub(super) fn features(section: &Section<'_>, kernel: Kernel) -> Result<Vec<(Feature, bool)>, ScenarioError> {
+    let Some(table) = section.get("features") else { return Ok(Vec::new()) };
+    let exists = |f: &Feature| f.default_in(kernel).is_some();
+    let one = |entry: Entry<'_>| {
+        let feature = Feature::by_name(entry.key).filter(exists).ok_or_else(|| {
+            let names: Vec<&str> = Feature::ALL.iter().filter(|f| exists(f)).map(|f| f.name()).collect();
+            entry.error(Fault::UnknownKey {
+                key: entry.key.into(),
+                scope: format!("features of {kernel}"),
+                nearest: super::error::nearest(entry.key, names.iter().copied()),
+                accepted: names.join(", "),
+            })
+        })?;
+        Ok((feature, entry.boolean()?))
+    };
+    table.table("features")?.entries().map(one).collect()
+}
+
+/// `[tunables]`, here or in a timed change.
+pub(super) fn tunables(section: &Section<'_>) -> Result<Vec<(Tunable, u64)>, ScenarioError> {
+    let Some(table) = section.get("tunables") else { return Ok(Vec::new()) };
+    let one = |entry: Entry<'_>| {
+        let tunable = Tunable::by_name(entry.key).ok_or_else(|| {
+            let names = Tunable::ALL.map(Tunable::name);
+            entry.error(Fault::UnknownKey {
+                key: entry.key.into(),
+                scope: "tunables".into(),
+                nearest: super::error::nearest(entry.key, names),
+                accepted: names.join(", "),
+            })
+        })?;
+        let value = match tunable.unit() {
+            Unit::Time => entry.some_time()?.0,
+            Unit::Count => entry.integer(1..=i64::from(u32::MAX))? as u64,
+        };
+        Ok((tunable, value))
+    };
+    table.table("tunables")?.entries().map(one).collect()
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `[[workload]]`: what runs, by kind.
+//!
+//! | kind | keys of its own |
+//! |---|---|
+//! | `program` (without `kind`) | `program`: see [`super::language`] |
+//! | `hog` | `work`: how much, without end if it is left out |
+//! | `periodic` | `run`, and `sleep` or `period` |
+//!
+//! Common to all: `name`, `count`, `start`, and the attributes `cgroup`, `cpus`, `nice`, `policy`, `slice`,
+//! `timer_slack`. Of a count of several, tasks are called `NAME-0`, `NAME-1` and so on; with a count of 0 the
+//! workload is only there to be forked.
+
+use zerolag_core::units::{Instant, Nanos};
+
+use super::error::{Fault, ScenarioError};
+use super::names::Names;
+use super::section::{Entry, Section};
+use super::{attributes, language};
+use crate::program::Program;
+use crate::workload::periodic::Rest;
+use crate::workload::{Start, Template, TemplateId, Workload, hog, periodic};
+
+const KINDS: [&str; 3] = ["program", "hog", "periodic"];
+/// More tasks than this are more likely a slip than a wish.
+const COUNT_MAX: i64 = 1_000_000;
+
+/// Reads all workloads.
+pub(super) fn read(
+    root: &Section<'_>,
+    cpus: usize,
+    names: &mut Names,
+    w: &mut Workload,
+) -> Result<(), ScenarioError> {
+    let sections = root.sections("workload")?;
+    let mut reserved = Vec::new();
+    // Names first: a program may fork what comes after it.
+    for section in &sections {
+        reserved.push(reserve(section, names, w)?);
+    }
+    for (section, template) in sections.into_iter().zip(reserved) {
+        read_one(section, template, cpus, names, w)?;
+    }
+    Ok(())
+}
+
+fn reserve(section: &Section<'_>, names: &mut Names, w: &mut Workload) -> Result<TemplateId, ScenarioError> {
+    let entry = section.need("name", "a name for its tasks")?;
+    let name = entry.text()?;
+    if name.is_empty() || names.templates.contains_key(name) {
+        return Err(entry.wrong("a name that no other workload has"));
+    }
+    let template = w.template(Template::new(name, hog::program(None)));
+    names.templates.insert(name.into(), template);
+    Ok(template)
+}
+
+fn read_one(
+    section: Section<'_>,
+    template: TemplateId,
+    cpus: usize,
+    names: &mut Names,
+    w: &mut Workload,
+) -> Result<(), ScenarioError> {
+    let kind = section.get("kind");
+    let program = match kind.map_or(Ok("program"), |k| k.text())? {
+        "program" => {
+            let entry = section.need("program", "the text of a program, as in \"run 2ms; sleep 8ms\"")?;
+            language::read(entry.text()?, cpus, names, w)
+                .map_err(|(at, fault)| entry.error_in_text(at, fault))?
+        }
+        "hog" => hog::program(section.get("work").map(|e| e.some_time()).transpose()?),
+        "periodic" => read_periodic(&section)?,
+        _ => return Err(kind.as_ref().map_or_else(|| section.error(no_kind()), wrong_kind)),
+    };
+    let count = section.integer("count", 0..=COUNT_MAX)?.unwrap_or(1);
+    let at = Instant(section.duration("start")?.unwrap_or(Nanos::ZERO).0);
+    let attributes = attributes::read(&section, cpus, w)?;
+    section.finish()?;
+
+    let name = w.templates[template].name.clone();
+    w.templates[template] = Template { attributes, ..Template::new(name.clone(), program) };
+    for n in 0..count {
+        let name = (count > 1).then(|| format!("{name}-{n}"));
+        w.start(Start { name, at, ..Start::new(template) });
+    }
+    Ok(())
+}
+
+fn no_kind() -> Fault {
+    Fault::Missing { key: "kind", scope: "workload".into(), accepted: KINDS.join(", ") }
+}
+
+fn wrong_kind(kind: &Entry<'_>) -> ScenarioError {
+    kind.wrong_name(KINDS.join(", "), KINDS)
+}
+
+fn read_periodic(section: &Section<'_>) -> Result<Program, ScenarioError> {
+    let run = section.need("run", "how long it runs")?.some_time()?;
+    let rest = match (section.get("sleep"), section.get("period")) {
+        (Some(sleep), None) => Rest::Sleep(sleep.duration()?),
+        (None, Some(period)) => Rest::Period(period.some_time()?),
+        (None, None) => {
+            let (scope, accepted) = (section.scope.clone(), "a duration; or 'sleep'".into());
+            return Err(section.error(Fault::Missing { key: "period", scope, accepted }));
+        }
+        (Some(_), Some(_)) => {
+            let scope = section.scope.clone();
+            return Err(section.error(Fault::Both { scope, first: "sleep", second: "period" }));
+        }
+    };
+    periodic::program(run, rest).map_err(|e| section.error(Fault::Senseless(e)))
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Scenario files: what is understood, and what is refused with which words.
+
+use std::io;
+
+use proptest::prelude::*;
+use zerolag_core::features::Feature;
+use zerolag_core::nice::{Nice, Policy};
+
+use super::*;
+use crate::costs::Costs;
+use crate::program::Op;
+
+fn no_files(_: &str) -> io::Result<Vec<u8>> {
+    Err(io::ErrorKind::NotFound.into())
+}
+
+fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    read("s.toml", text.as_bytes(), &Overrides::default(), &no_files)
+}
+
+const HEAD: &str = "machine = \"2cpu\"\nduration = \"1s\"\n";
+
+#[test]
+fn the_example_of_the_documentation_runs() {
+    let docs = include_str!("mod.rs");
+    let example: Vec<&str> = docs
+        .lines()
+        .skip_while(|l| *l != "//! ```toml")
+        .skip(1)
+        .take_while(|l| *l != "//! ```")
+        .map(|l| l.trim_start_matches("//!").trim_start())
+        .collect();
+    let scenario = parse(&example.join("\n")).unwrap();
+    assert_eq!(scenario.duration, Nanos::from_secs(10));
+    assert_eq!(scenario.setup.costs, Costs::X86_SERVER);
+    assert_eq!(scenario.setup.speeds_permille, [1000, 500]);
+    assert!(!scenario.setup.config.features.has(Feature::RunToParity));
+    assert_eq!(scenario.setup.config.tunables.base_slice, Nanos::from_millis(3));
+    assert_eq!(scenario.workload.groups[zerolag_core::ids::GroupId(1)].shares.get(), 2048);
+    let hog = &scenario.workload.templates[crate::workload::TemplateId(0)].attributes;
+    assert_eq!((hog.nice, hog.policy), (Nice::new(5), Some(Policy::Batch)));
+    let mut sim = scenario.simulate().unwrap();
+    assert_eq!(sim.run_until(Instant(scenario.duration.0), &mut ()), None);
+    assert_eq!(sim.task_name(zerolag_core::ids::TaskId(2)), "hog-0");
+}
+
+#[test]
+fn every_operation_of_the_language_is_understood() {
+    let text = r#"
+machine = "4cpu"
+duration = "1s"
+barrier.b.parties = 1
+semaphore.s = { initial = 1, max = 1 }
+channel.c = { capacity = 100, overhead = 10, refill_below = 50 }
+spinlock.l.per_cpu = true
+device.d.lanes = 2
+cgroup."/g" = {}
+
+[[workload]]
+name = "other"
+count = 0
+program = ""
+
+[[workload]]
+name = "all"
+program = """
+run 1us; run-for 1us; run-for 1ms every 32us  # comments end lines
+sleep uniform(1us, 2us); delay 1ms
+timer 1ms; timer 1ms shared t keep-beat; timer 1ms skip-beats
+io 1us; io exponential(1us) d
+lock m; unlock m; spin-lock l; spin-unlock l
+signal x; broadcast x
+barrier b
+acquire s; post s; drain s
+enlist r s; release r
+write c 10 sync; write c 5; read c 15
+yield; fork other; mark 3
+set nice -5; set policy batch; set slice 3ms; set slice default
+set cpus 0-1,3; set cgroup /g; set timer-slack 1us
+repeat 2 { run normal(1us, 0us); run lognormal(1us, 0.5); run pareto(1us, 1.5) }
+repeat 0 {
+}
+exit
+wait x m; sync x
+"""
+"#;
+    let scenario = parse(text).unwrap_or_else(|e| panic!("{e}"));
+    let program = &scenario.workload.templates[crate::workload::TemplateId(1)].program;
+    assert_eq!(program.ops().len(), 45);
+    assert!(matches!(program.ops()[2], Op::RunFor { grain: Nanos(32_000), .. }));
+    let mut sim = scenario.simulate().unwrap();
+    assert_eq!(sim.run_until(Instant::MAX, &mut ()), Some(&crate::sim::Stop::Finished));
+}
+
+/// Each wrong text, and what is said about it.
+#[test]
+fn mistakes_are_named_with_their_place() {
+    let with = |rest: &str| format!("{HEAD}{rest}");
+    let task = |rest: &str| with(&format!("[[workload]]\nname = \"a\"\n{rest}"));
+    let program = |rest: &str| task(&format!("program = \"{rest}\""));
+    let cases = [
+        ("x = ".into(), "s.toml:1:5: not TOML: "),
+        (String::new(), "s.toml:1:1: the scenario has no 'machine'"),
+        ("machine = \"2cpu\"".into(), "the scenario has no 'duration'"),
+        (with("sede = 1"), "s.toml:3:1: unknown key 'sede' in the scenario (did you mean 'seed'?)"),
+        (with("kernel = \"6.13\""), "s.toml:3:10: 'kernel' is '6.13' (did you mean '6.1"),
+        (with("hz = 200"), "'hz' is 200; accepted: 100, 250, 300 or 1000"),
+        (with("costs = \"x86\""), "'costs' is 'x86' (did you mean 'x86-server'?)"),
+        (with("costs = { tick = 5 }"), "s.toml:3:18: 'tick' is 5; accepted: a duration with its unit"),
+        ("machine = \"2cpus\"\nduration = \"1s\"".into(), "s.toml:1:11: 'machine' is '2cpus'"),
+        (
+            "machine = \"2cpu\"\nduration = \"0s\"".into(),
+            "'duration' is '0s'; accepted: a duration that is not 0",
+        ),
+        ("machine = \"2cpu\"\nduration = 10".into(), "a mere number does not say what it counts"),
+        ("machine = \"2cpu\"\nduration = \"10\"".into(), "the unit is missing"),
+        (
+            with("[features]\nRUN_TO_PARTY = true"),
+            "unknown key 'RUN_TO_PARTY' in features of 6.12 (did you mean 'RUN_TO_PARITY'?)",
+        ),
+        (with("[features]\nSTART_DEBIT = true"), "unknown key 'START_DEBIT' in features of 6.12"),
+        (with("[features]\nRUN_TO_PARITY = 1"), "'RUN_TO_PARITY' is 1; accepted: true or false"),
+        (with("[tunables]\nbase_slize = \"1ms\""), "did you mean 'base_slice'?"),
+        (
+            with("[cgroup.\"/a\"]\n\"cpu.weight\" = 0"),
+            "'cpu.weight' is 0; accepted: an integer from 1 to 10000",
+        ),
+        (
+            with("[cgroup.\"/a\"]\n\"cpu.shares\" = 1"),
+            "'cpu.shares' is 1; accepted: an integer from 2 to 262144",
+        ),
+        (
+            with("[cgroup.\"/a\"]\n\"cpu.shares\" = 2\n\"cpu.weight\" = 2"),
+            "both 'cpu.weight' and 'cpu.shares'",
+        ),
+        (with("[cgroup.\"/a\"]\n\"cpu.max\" = \"1000 2000\""), "'cpu.max' cannot be simulated yet"),
+        (with("[cgroup.\"a\"]"), "'cgroup' is 'a'; accepted: paths from the root group"),
+        (with("[cgroup.\"/a/../b\"]"), "'cgroup' is '/a/../b'"),
+        (with("[cgroup.\"/\"]\n\"cpu.weight\" = 1"), "the root group has none"),
+        (task("kind = \"hgo\""), "'kind' is 'hgo' (did you mean 'hog'?)"),
+        (task(""), "workload 1 has no 'program'"),
+        (with("[[workload]]\nkind = \"hog\""), "workload 1 has no 'name'"),
+        (task("kind = \"hog\"\nnice = 99"), "s.toml:6:8: 'nice' is 99; accepted: an integer from -20 to 19"),
+        (task("kind = \"hog\"\ncpus = \"2\""), "'cpus' is '2'; accepted: CPUs of this machine, 0 to 1"),
+        (task("kind = \"hog\"\ncpus = \"\""), "'cpus' is ''"),
+        (task("kind = \"hog\"\npolicy = \"fifo:0\""), "'policy' is 'fifo:0'"),
+        (
+            task("kind = \"hog\"\ncgroup = \"/a\""),
+            "'cgroup' is '/a' (did you mean '/'?); accepted: a group declared by",
+        ),
+        (task("kind = \"hog\"\nwork = \"0s\""), "'work' is '0s'"),
+        (
+            task("kind = \"hog\"\n[[workload]]\nname = \"a\""),
+            "s.toml:7:8: 'name' is 'a'; accepted: a name that no other workload has",
+        ),
+        (task("kind = \"periodic\"\nrun = \"1ms\""), "has no 'period'"),
+        (
+            task("kind = \"periodic\"\nrun = \"1ms\"\nperiod = \"1ms\"\nsleep = \"1ms\""),
+            "both 'sleep' and 'period'",
+        ),
+        (program("rnu 1ms"), "s.toml:5:12: in the program: found 'rnu' (did you mean 'run'?)"),
+        (program("run 1ms; sleep"), "found the end of the line; accepted: a duration"),
+        (program("run 1ms 2ms"), "s.toml:5:20: in the program: found '2ms'; accepted: the end of the line"),
+        (program("run 5000"), "the unit is missing"),
+        (program("forever { run 1ms"), "a block that begins here; accepted: '}'"),
+        (program("run 1ms }"), "found '}'"),
+        (program("forever { }"), "this endless loop takes no time"),
+        (program("forever { run 0ms; yield }"), "this endless loop takes no time"),
+        (program("barrier b"), "found 'b'; accepted: a barrier declared by [barrier.NAME] (there is none)"),
+        (program("fork b"), "found 'b'; accepted: the name of a workload: a"),
+        (program("set nice 20"), "found '20'; accepted: a nice level"),
+        (program("set cpus 0,7"), "found '0,7'; accepted: CPUs of this machine, 0 to 1"),
+        (program("run uniform(2ms, 1ms)"), "a range that runs backwards"),
+        (program("run unifrom(1ms, 2ms)"), "did you mean 'uniform'?"),
+        (program("run 1ms\\nrnu 1ms"), "s.toml:5:11: in the program: found 'rnu'"),
+        (task("program = '''\nrun 1ms\nrnu 1ms\n'''"), "s.toml:7:1: in the program: found 'rnu'"),
+        (with("barrier.b = {}"), "barrier b has no 'parties'"),
+        (with("semaphore.s = { initial = 2, max = 1 }"), "'initial' is 2; accepted: an integer from 0 to 1"),
+        (with("[[at]]\ntime = \"1s\""), "at 1 has no 'task'"),
+        (with("[[at]]\ntime = \"1s\"\ntask = [{ match = \"b*\", nice = 1 }]"), "'match' is 'b*'"),
+        (
+            with("[[at]]\ntime = \"1s\"\ncgroup.\"/a\" = { \"cpu.weight\" = 1 }"),
+            "unknown key '/a' in declared groups",
+        ),
+    ];
+    for (text, said) in cases {
+        match parse(&text) {
+            Ok(_) => panic!("accepted:\n{text}"),
+            Err(e) => assert!(e.to_string().contains(said), "said: {e}\nnot: {said}\nof:\n{text}"),
+        }
+    }
+}
+
+#[test]
+fn text_must_be_utf8() {
+    let error = read("s.toml", b"a = 1\nb = \"\xff\"", &Overrides::default(), &no_files).unwrap_err();
+    assert_eq!(error.to_string(), "s.toml:2:6: not UTF-8");
+}
+
+#[test]
+fn what_was_said_before_takes_precedence() {
+    let overrides = Overrides {
+        machine: Some(Topology::preset("4cpu").unwrap()),
+        duration: Some(Nanos::from_secs(3)),
+        seed: Some(9),
+        ..Overrides::default()
+    };
+    let scenario = read("s.toml", HEAD.as_bytes(), &overrides, &no_files).unwrap();
+    assert_eq!(scenario.setup.topology.cpu_count(), 4);
+    assert_eq!((scenario.duration, scenario.setup.seed), (Nanos::from_secs(3), 9));
+}
+
+#[test]
+fn a_machine_can_come_from_a_file() {
+    let text = "machine = \"box.toml\"\nduration = \"1s\"";
+    let files = |name: &str| match name {
+        "box.toml" => Ok(b"cpus = 3".to_vec()),
+        _ => no_files(name),
+    };
+    let scenario = read("s.toml", text.as_bytes(), &Overrides::default(), &files).unwrap();
+    assert_eq!(scenario.setup.topology.cpu_count(), 3);
+    let broken = |_: &str| Ok(b"cpus = 0".to_vec());
+    let error = read("s.toml", text.as_bytes(), &Overrides::default(), &broken).unwrap_err();
+    assert!(error.to_string().starts_with("s.toml:1:11: the machine: box.toml"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        _ = read("s.toml", &bytes, &Overrides::default(), &no_files);
+    }
+
+    #[test]
+    fn no_program_panics(words in prop::collection::vec(
+        prop::sample::select(vec!["run", "1ms", "{", "}", "(", ")", ",", "\n", ";", "forever", "repeat", "3",
+            "uniform", "sleep", "set", "nice", "cpus", "0-1", "lock", "m", "timer", "shared", "#", "é", "read"]), 0..30)) {
+        let text = format!("{HEAD}[[workload]]\nname = \"a\"\nprogram = '''\n{}\n'''", words.join(" "));
+        _ = parse(&text);
+    }
+}

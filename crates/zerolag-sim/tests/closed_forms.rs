@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where a figure can be computed with pencil and paper, the simulation must come to the same.
+
+use std::collections::VecDeque;
+
+use zerolag_core::event::{EventKind, SchedEvent};
+use zerolag_core::ids::TaskId;
+use zerolag_core::units::Instant;
+use zerolag_sim::note::{Note, NoteKind};
+use zerolag_sim::scenario::{Overrides, read};
+use zerolag_sim::sim::{Observer, Sim};
+
+/// CPU time by task, and what programs noted.
+#[derive(Default)]
+struct Record {
+    ran: Vec<u64>,
+    marks: Vec<(TaskId, u32, Instant)>,
+}
+
+impl Observer for Record {
+    fn event(&mut self, event: &SchedEvent) {
+        if let EventKind::Runtime { task, ran } = event.kind {
+            self.ran.resize(self.ran.len().max(task.0 as usize + 1), 0);
+            self.ran[task.0 as usize] += ran.0;
+        }
+    }
+
+    fn note(&mut self, note: &Note) {
+        if let NoteKind::Mark(number) = note.kind {
+            self.marks.push((note.task, number, note.time));
+        }
+    }
+}
+
+fn run(text: &str) -> (Record, Sim) {
+    let files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    let scenario = read("test.toml", text.as_bytes(), &Overrides::default(), &files);
+    let scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
+    let mut sim = scenario.simulate().unwrap_or_else(|e| panic!("{e}"));
+    let mut record = Record::default();
+    sim.run_until(Instant(scenario.duration.0), &mut record);
+    (record, sim)
+}
+
+fn shares(text: &str) -> Vec<f64> {
+    let (record, sim) = run(text);
+    record.ran.iter().map(|&ran| ran as f64 / sim.now().0 as f64).collect()
+}
+
+fn assert_near(found: &[f64], expected: &[f64], tolerance: f64) {
+    let near = |(f, e): (&f64, &f64)| (f - e).abs() <= tolerance;
+    assert!(found.len() == expected.len() && found.iter().zip(expected).all(near), "{found:?} {expected:?}");
+}
+
+#[test]
+fn nice_levels_share_by_weight() {
+    let found = shares(
+        r#"
+machine = "1cpu"
+duration = "30s"
+[[workload]]
+kind = "hog"
+name = "a"
+[[workload]]
+kind = "hog"
+name = "b"
+nice = 5
+"#,
+    );
+    assert_near(&found, &[1024.0 / 1359.0, 335.0 / 1359.0], 0.001);
+}
+
+/// The number of tasks within a group does not count outside.
+#[test]
+fn groups_share_by_weight_and_tasks_within_them() {
+    let found = shares(
+        r#"
+machine = "1cpu"
+duration = "30s"
+cgroup."/a" = { "cpu.weight" = 100 }
+cgroup."/b" = { "cpu.weight" = 200 }
+[[workload]]
+kind = "hog"
+name = "a"
+cgroup = "/a"
+[[workload]]
+kind = "hog"
+name = "b"
+count = 4
+cgroup = "/b"
+"#,
+    );
+    let b = 2.0 / 3.0 / 4.0;
+    assert_near(&found, &[1.0 / 3.0, b, b, b, b], 0.002);
+}
+
+/// A sleeper that needs less than its share gets what it needs, and the hog the rest.
+#[test]
+fn a_sleeper_gets_what_it_needs() {
+    let found = shares(
+        r#"
+machine = "1cpu"
+duration = "30s"
+[[workload]]
+kind = "hog"
+name = "hog"
+[[workload]]
+name = "sleeper"
+timer_slack = "0us"
+program = "forever { timer 10ms keep-beat; run 1ms }"
+"#,
+    );
+    assert_near(&found, &[0.9, 0.1], 0.001);
+}
+
+/// Each turn costs a run, a wake-up and a switch. (Were a waker preempted before it waits, it need not be woken.)
+#[test]
+fn a_ping_pong_takes_the_sum_of_its_costs() {
+    let (record, sim) = run(r#"
+machine = "1cpu"
+duration = "1s"
+costs = { context_switch = "1500ns", wakeup = "800ns" }
+features.WAKEUP_PREEMPTION = false
+semaphore.ping = { initial = 1, max = 1 }
+[[workload]]
+name = "a"
+program = "forever { acquire ping; run 5us; mark 1; post pong }"
+[[workload]]
+name = "b"
+program = "forever { acquire pong; run 5us; mark 2; post ping }"
+"#);
+    let turn_ns = 5_000 + 800 + 1_500;
+    let turns = record.marks.len() as u64;
+    assert!(turns.abs_diff(sim.now().0 / turn_ns) <= 2, "{turns}");
+}
+
+/// M/D/1: requests come at random, service always takes the same time. The mean wait is
+/// `S · ρ / (2 · (1 − ρ))`: with a utilisation of one half, half the time of service.
+#[test]
+fn a_queue_of_random_requests_has_the_wait_of_its_theory() {
+    let (record, _) = run(r#"
+machine = "2cpu"
+duration = "200s"
+[[workload]]
+name = "client"
+cpus = "0"
+timer_slack = "0us"
+program = "forever { sleep exponential(2ms); mark 1; post s }"
+[[workload]]
+name = "server"
+cpus = "1"
+program = "forever { acquire s; mark 2; run 1ms }"
+"#);
+    let mut waiting = VecDeque::new();
+    let mut waits = Vec::new();
+    for (_, mark, at) in record.marks {
+        match mark {
+            1 => waiting.push_back(at),
+            _ => waits.push((at - waiting.pop_front().unwrap()).0 as f64),
+        }
+    }
+    let mean = waits.iter().sum::<f64>() / waits.len() as f64;
+    assert!(waits.len() > 90_000);
+    assert!((mean - 500_000.0).abs() < 15_000.0, "{mean}");
+}

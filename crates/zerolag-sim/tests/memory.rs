@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a simulation costs in memory: nothing per event, and little per task.
+
+use std::alloc::System;
+
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use zerolag_core::units::{Instant, Nanos};
+use zerolag_sim::scenario::{Overrides, read};
+use zerolag_sim::sim::Sim;
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn sim(text: &str) -> Sim {
+    let files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    let scenario = read("test.toml", text.as_bytes(), &Overrides::default(), &files);
+    scenario.unwrap_or_else(|e| panic!("{e}")).simulate().unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// One test, since the counters count for all threads.
+#[test]
+fn memory_is_bounded() {
+    no_event_allocates();
+    a_task_takes_less_than_a_kibibyte();
+}
+
+fn no_event_allocates() {
+    let mut sim = sim(r#"
+machine = "4cpu"
+duration = "1s"
+costs = "x86-server"
+cgroup."/a/b" = {}
+channel.c = { capacity = 4096, overhead = 64 }
+[[workload]]
+kind = "hog"
+name = "hog"
+count = 3
+cgroup = "/a/b"
+[[workload]]
+name = "sleeper"
+count = 20
+program = "forever { run exponential(100us); sleep exponential(1ms); post s }"
+[[workload]]
+name = "woken"
+count = 2
+program = "forever { acquire s; lock m; run 10us; unlock m }"
+[[workload]]
+name = "writer"
+program = "forever { run 10us; write c 100 sync }"
+[[workload]]
+name = "reader"
+program = "forever { read c 100; run 12us }"
+[[workload]]
+name = "spinner"
+count = 2
+program = "forever { spin-lock l; run 5us; spin-unlock l; io 1ms d }"
+"#);
+    // Queues, lists and heaps grow to what they need.
+    sim.run_until(Instant(Nanos::from_secs(2).0), &mut ());
+    let before = sim.stats().events;
+    let region = Region::new(ALLOCATOR);
+    sim.run_until(Instant(Nanos::from_secs(4).0), &mut ());
+    let used = region.change();
+    let events = sim.stats().events - before;
+    assert!(events > 100_000, "{events}");
+    // Where balancing happens to find more to do than ever before, a list may still grow.
+    assert!(used.allocations * 10_000 <= events as usize, "{used:?} in {events} events");
+}
+
+fn a_task_takes_less_than_a_kibibyte() {
+    // Arenas double; just below a power of two, so that what is counted is used.
+    const TASKS: usize = 16_000;
+    let mut sim = sim(&format!(
+        r#"
+machine = "2cpu"
+duration = "1s"
+[[workload]]
+name = "t"
+count = {TASKS}
+program = "forever {{ timer 10s; repeat 2 {{ run 1us }} }}"
+"#
+    ));
+    let region = Region::new(ALLOCATOR);
+    sim.run_until(Instant(Nanos::from_secs(1).0), &mut ());
+    let used = region.change();
+    assert_eq!(sim.task_count(), TASKS);
+    let bytes = used.bytes_allocated - used.bytes_deallocated;
+    // What it started from: a place in the list of starts, with a name of its own.
+    let each = bytes / TASKS + 120;
+    assert!(each <= 800, "{each} bytes");
+}
