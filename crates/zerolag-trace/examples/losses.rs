@@ -7,14 +7,14 @@ use std::error::Error;
 use std::fs::File;
 use std::time::Instant;
 
-use zerolag_trace::read::open;
+use zerolag_trace::read::open_path;
 
 fn main() -> Result<(), Box<dyn Error>> {
     for path in std::env::args().skip(1) {
         let file = File::open(&path)?;
         let megabytes = file.metadata()?.len() as f64 / 1e6;
         let started = Instant::now();
-        let mut trace = open(file)?;
+        let mut trace = open_path(path.as_ref())?;
         for event in trace.by_ref() {
             event?;
         }

@@ -15,6 +15,7 @@ pub(crate) mod packet {
     pub(crate) const SEQUENCE_ID: u32 = 10;
     pub(crate) const TRACK_EVENT: u32 = 11;
     pub(crate) const SYSTEM_INFO: u32 = 45;
+    pub(crate) const COMPRESSED_PACKETS: u32 = 50;
     pub(crate) const TRACK_DESCRIPTOR: u32 = 60;
 }
 
@@ -29,6 +30,23 @@ pub(crate) mod system_info {
 pub(crate) mod bundle {
     pub(crate) const CPU: u32 = 1;
     pub(crate) const EVENT: u32 = 2;
+    pub(crate) const LOST_EVENTS: u32 = 3;
+    pub(crate) const COMPACT_SCHED: u32 = 4;
+}
+
+/// `FtraceEventBundle.CompactSched`: columns instead of messages.
+pub(crate) mod compact {
+    pub(crate) const SWITCH_TIMESTAMP: u32 = 1;
+    pub(crate) const SWITCH_PREV_STATE: u32 = 2;
+    pub(crate) const SWITCH_NEXT_PID: u32 = 3;
+    pub(crate) const SWITCH_NEXT_PRIO: u32 = 4;
+    pub(crate) const INTERN_TABLE: u32 = 5;
+    pub(crate) const SWITCH_NEXT_COMM: u32 = 6;
+    pub(crate) const WAKING_TIMESTAMP: u32 = 7;
+    pub(crate) const WAKING_PID: u32 = 8;
+    pub(crate) const WAKING_TARGET_CPU: u32 = 9;
+    pub(crate) const WAKING_PRIO: u32 = 10;
+    pub(crate) const WAKING_COMM: u32 = 11;
 }
 
 /// `FtraceEvent`
@@ -41,6 +59,7 @@ pub(crate) mod event {
     pub(crate) const WAKEUP_NEW: u32 = 114;
     pub(crate) const EXIT: u32 = 238;
     pub(crate) const FORK: u32 = 239;
+    pub(crate) const EXEC: u32 = 237;
     pub(crate) const GENERIC: u32 = 327;
     pub(crate) const MIGRATE: u32 = 491;
 }

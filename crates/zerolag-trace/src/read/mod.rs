@@ -11,19 +11,29 @@
 //! tasks. They are tolerant: what makes no sense is counted in the [`LossReport`] and skipped. Only input
 //! that is not a trace at all, or that cannot be read, is an error.
 
+mod batch;
 mod body;
+mod bytes;
 mod cursor;
+mod format;
 mod header;
 mod intake;
 mod lines;
 mod naming;
+mod perf_data;
+mod perfetto;
 mod record;
 mod remark;
+mod storage;
 mod text;
+mod trace_dat;
+mod tracing_data;
 mod unpack;
 
 use std::fmt;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::Path;
 
 use thiserror::Error;
 use zerolag_core::event::SchedEvent;
@@ -31,8 +41,12 @@ use zerolag_core::event::SchedEvent;
 use crate::loss::LossReport;
 use crate::tasks::TaskTable;
 use intake::Intake;
+use perf_data::PerfData;
+use perfetto::Perfetto;
+use storage::Storage;
 use text::Text;
-use unpack::{Input, Unpacked, unpack};
+use trace_dat::TraceDat;
+use unpack::{Binary, HEAD_LEN, Input, Unpacked, unpack};
 
 /// Why a recording could not be read.
 #[derive(Debug, Error)]
@@ -47,6 +61,12 @@ pub enum ReadError {
         /// The first bytes, with those that are not UTF-8 replaced.
         beginning: String,
     },
+    /// A part of the input without which nothing can be read makes no sense.
+    #[error("{0}: damaged or not understood")]
+    Malformed(&'static str),
+    /// The input is of a kind that is not read.
+    #[error("not supported: {0}")]
+    Unsupported(&'static str),
     /// Nothing in the input is an event of the scheduler.
     #[error("no scheduler events in {records} lines or records{}", example(.loss))]
     NoEvents {
@@ -64,18 +84,46 @@ fn example(loss: &LossReport) -> String {
     }
 }
 
-/// Reads a recording of any known format, told by its content: the texts of [`Trace::text`], as they are or
-/// compressed by gzip or zstd.
+/// Reads a recording of any known format, told by its content: the texts of [`Trace::text`], `perf.data`,
+/// `trace.dat`, Perfetto's protobuf; each as it is or compressed by gzip or zstd.
+///
+/// Texts and Perfetto stream. `perf.data` and `trace.dat` cannot be read from front to back, so they are held
+/// in memory; use [`open_path`] for files.
 ///
 /// # Errors
-/// If the input cannot be read or is of no known format.
+/// If the input cannot be read, is of no known format, or lacks what its format needs.
 pub fn open<'a>(input: impl Read + 'a) -> Result<Trace<'a>, ReadError> {
     match unpack(Box::new(input))? {
         Unpacked::Text(input) => Ok(Trace::text(input)),
+        Unpacked::Perfetto(input) => Ok(Trace::new(Source::Perfetto(Perfetto::new(input)), Intake::new())),
+        Unpacked::Binary(format, input) => {
+            let (storage, damage) = Storage::from_reader(input)?;
+            let mut trace = Trace::binary(format, storage)?;
+            if let Some(error) = damage {
+                trace.intake.loss.cut_short = Some(error.to_string());
+            }
+            Ok(trace)
+        }
         Unpacked::Unknown(head) => {
             let beginning = String::from_utf8_lossy(&head[..head.len().min(16)]).into_owned();
             Err(ReadError::UnknownFormat { beginning })
         }
+    }
+}
+
+/// Reads a recording in a file; as [`open`], but a binary format that is not compressed is read where it
+/// lies, in little memory.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_path(path: &Path) -> Result<Trace<'static>, ReadError> {
+    let mut file = File::open(path)?;
+    let mut head = [0; HEAD_LEN];
+    let len = file.read(&mut head)?;
+    file.rewind()?;
+    match Binary::of(&head[..len]) {
+        Some(format) => Trace::binary(format, Storage::from_file(file)?),
+        None => open(file),
     }
 }
 
@@ -116,17 +164,29 @@ enum State {
 
 enum Source<'a> {
     Text(Text<Input<'a>>),
+    PerfData(Box<PerfData>),
+    Perfetto(Perfetto<Input<'a>>),
+    TraceDat(TraceDat),
 }
 
 impl<'a> Trace<'a> {
     /// Reads text: of `perf script` with any selection of fields that has the CPU, the time, the event and
     /// its text; the `trace` file of tracefs; of `trace-cmd report`, plain, raw or with plugins.
     pub fn text(input: impl Read + 'a) -> Self {
-        Self::new(Source::Text(Text::new(Box::new(input))))
+        Self::new(Source::Text(Text::new(Box::new(input))), Intake::new())
     }
 
-    fn new(source: Source<'a>) -> Self {
-        Self { source, intake: Intake::new(), state: State::Reading }
+    fn binary(format: Binary, storage: Storage) -> Result<Self, ReadError> {
+        let mut intake = Intake::new();
+        let source = match format {
+            Binary::PerfData => Source::PerfData(Box::new(PerfData::open(storage)?)),
+            Binary::TraceDat => Source::TraceDat(TraceDat::open(storage, &mut intake)?),
+        };
+        Ok(Self::new(source, intake))
+    }
+
+    const fn new(source: Source<'a>, intake: Intake) -> Self {
+        Self { source, intake, state: State::Reading }
     }
 
     /// Who the tasks are.
@@ -144,9 +204,12 @@ impl<'a> Trace<'a> {
         (self.intake.naming.tasks, self.intake.loss)
     }
 
-    fn read_on(&mut self) -> io::Result<bool> {
+    fn read_on(&mut self) -> Result<bool, ReadError> {
         match &mut self.source {
-            Source::Text(text) => text.read_on(&mut self.intake),
+            Source::Text(text) => Ok(text.read_on(&mut self.intake)?),
+            Source::PerfData(data) => data.read_on(&mut self.intake),
+            Source::Perfetto(trace) => Ok(trace.read_on(&mut self.intake)?),
+            Source::TraceDat(data) => data.read_on(&mut self.intake),
         }
     }
 
@@ -185,8 +248,10 @@ impl Iterator for Trace<'_> {
             }
             match outcome {
                 Ok(_) => {}
-                Err(error) if is_damage(&error) => self.intake.loss.cut_short = Some(error.to_string()),
-                Err(error) => return Some(Err(error.into())),
+                Err(ReadError::Io(error)) if is_damage(&error) => {
+                    self.intake.loss.cut_short = Some(error.to_string());
+                }
+                Err(error) => return Some(Err(error)),
             }
         }
     }

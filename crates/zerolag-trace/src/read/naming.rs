@@ -28,6 +28,8 @@ pub(crate) struct Naming {
     pub(crate) tasks: TaskTable,
     by_pid: BTreeMap<u32, TaskId>,
     known: IdVec<TaskId, Known>,
+    /// Process ids of threads that were not named yet, by thread id.
+    announced: BTreeMap<u32, u32>,
     news: Vec<(TaskId, Change)>,
     reused_pids: u64,
 }
@@ -118,6 +120,12 @@ impl Naming {
         }
     }
 
+    /// The recording says beforehand which process the thread belongs to, whether it is ever seen or not.
+    pub(crate) fn announce_tgid(&mut self, pid: u32, tgid: u32) {
+        self.announced.insert(pid, tgid);
+        self.set_tgid(pid, tgid);
+    }
+
     /// What became known since the last call, to be told before the event that told it.
     pub(crate) fn news(&mut self) -> impl Iterator<Item = (TaskId, Change)> {
         self.news.drain(..)
@@ -131,10 +139,11 @@ impl Naming {
     fn add(&mut self, thread: Thread<'_>, parent: Option<TaskId>) -> TaskId {
         let Thread { pid, comm, prio } = thread;
         let id = self.tasks.add(pid, &String::from_utf8_lossy(comm));
+        let tgid = self.announced.remove(&pid);
         if let Some(info) = self.tasks.get_mut(id) {
-            (info.prio, info.parent) = (prio, parent);
+            (info.prio, info.parent, info.tgid) = (prio, parent, tgid);
         }
-        self.known.push(Known { life: Life::Alive, comm: comm.to_vec(), prio, tgid: None });
+        self.known.push(Known { life: Life::Alive, comm: comm.to_vec(), prio, tgid });
         self.reused_pids += u64::from(self.by_pid.insert(pid, id).is_some());
         id
     }

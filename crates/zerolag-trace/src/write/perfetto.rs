@@ -5,6 +5,7 @@
 //! are enough, all CPUs at once, so that what is out of order in the file is bounded. Tasks are described
 //! before the first bundle that names them. The viewer draws wake-ups as arrows from `sched_waking`.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use zerolag_core::event::{EventKind, SchedEvent};
@@ -38,13 +39,46 @@ pub struct Perfetto<W> {
     /// The bundle of each CPU.
     bundles: Vec<Message>,
     held: usize,
-    /// How each task was last described.
-    described: Vec<Option<String>>,
-    tree: Message,
+    /// What is known of each task.
+    described: Vec<Option<Description>>,
+    /// Those of whom something is new since the last flush.
+    undescribed: BTreeSet<TaskId>,
     /// Counters that were set since the last flush: whole packets.
     counters: Vec<u8>,
     tracks: u64,
     began: bool,
+}
+
+/// What a trace says of a task.
+#[derive(Clone, Debug)]
+struct Description {
+    comm: String,
+    pid: u32,
+    tgid: Option<u32>,
+    /// The process that forked it.
+    parent: Option<u32>,
+}
+
+impl Description {
+    fn write(&self, process_tree: &mut Message) {
+        // A thread without a process is not shown, so a task whose process is not known is its own.
+        let tgid = self.tgid.unwrap_or(self.pid);
+        if tgid == self.pid {
+            let mut process = Message::default();
+            process.unsigned(tree::PROCESS_PID, self.pid.into());
+            if let Some(parent) = self.parent {
+                process.unsigned(tree::PROCESS_PARENT, parent.into());
+            }
+            process.text(tree::PROCESS_CMDLINE, &self.comm);
+            process_tree.message(tree::PROCESS, &process);
+        }
+        let mut thread = Message::default();
+        thread
+            .unsigned(tree::THREAD_TID, self.pid.into())
+            .text(tree::THREAD_NAME, &self.comm)
+            .unsigned(tree::THREAD_TGID, tgid.into());
+        process_tree.message(tree::THREAD, &thread);
+    }
 }
 
 /// A counter that was announced.
@@ -60,7 +94,7 @@ impl<W: Write> Perfetto<W> {
             bundles: Vec::new(),
             held: 0,
             described: Vec::new(),
-            tree: Message::default(),
+            undescribed: BTreeSet::new(),
             counters: Vec::new(),
             tracks: 0,
             began: false,
@@ -122,32 +156,31 @@ impl<W: Write> Perfetto<W> {
         self.hold()
     }
 
-    /// Describes a task if that was not done yet, or if its name changed.
+    /// Notes what is known of a task, to be written before the events that are held.
     fn describe(&mut self, task: TaskId, names: &TaskTable) {
-        let comm = names.comm(task);
-        let described = at(&mut self.described, task);
-        if described.as_deref() == Some(comm) {
+        let Some(info) = names.get(task) else { return };
+        let known = at(&mut self.described, task);
+        if known.as_ref().is_some_and(|d| d.comm == info.comm && d.tgid == info.tgid) {
             return;
         }
-        let first = described.replace(comm.to_owned()).is_none();
-        let Some(info) = names.get(task) else { return };
-        // A thread without a process is not shown, so a task whose process is not known is its own.
-        let tgid = info.tgid.unwrap_or(info.pid);
-        if first && tgid == info.pid {
-            let mut process = Message::default();
-            process.unsigned(tree::PROCESS_PID, info.pid.into());
-            if let Some(parent) = info.parent.and_then(|p| names.get(p)) {
-                process.unsigned(tree::PROCESS_PARENT, parent.tgid.unwrap_or(parent.pid).into());
+        let parent = info.parent.and_then(|p| names.get(p)).map(|p| p.tgid.unwrap_or(p.pid));
+        *known = Some(Description { comm: info.comm.clone(), pid: info.pid, tgid: info.tgid, parent });
+        self.undescribed.insert(task);
+    }
+
+    fn write_descriptions(&mut self) -> io::Result<()> {
+        let mut process_tree = Message::default();
+        for task in std::mem::take(&mut self.undescribed) {
+            if let Some(description) = at(&mut self.described, task) {
+                description.write(&mut process_tree);
             }
-            process.text(tree::PROCESS_CMDLINE, comm);
-            self.tree.message(tree::PROCESS, &process);
         }
-        let mut thread = Message::default();
-        thread
-            .unsigned(tree::THREAD_TID, info.pid.into())
-            .text(tree::THREAD_NAME, comm)
-            .unsigned(tree::THREAD_TGID, tgid.into());
-        self.tree.message(tree::THREAD, &thread);
+        if process_tree.is_empty() {
+            return Ok(());
+        }
+        let mut body = Message::default();
+        body.message(packet::PROCESS_TREE, &process_tree);
+        self.packet(&body)
     }
 
     /// Counts what is held and writes it if it is enough.
@@ -158,12 +191,7 @@ impl<W: Write> Perfetto<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.held = 0;
-        if !self.tree.is_empty() {
-            let mut body = Message::default();
-            body.message(packet::PROCESS_TREE, &self.tree);
-            self.tree.clear();
-            self.packet(&body)?;
-        }
+        self.write_descriptions()?;
         let mut bundles = std::mem::take(&mut self.bundles);
         for bundle in bundles.iter_mut().filter(|b| !b.is_empty()) {
             let mut body = Message::default();

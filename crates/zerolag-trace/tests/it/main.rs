@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tests of the crate from outside, in one program because that links once.
 
+mod binary;
 mod check;
 mod formats;
 mod measured;

@@ -11,7 +11,7 @@ use zerolag_core::ids::{CpuId, TaskId};
 use zerolag_core::units::{Instant, Nanos};
 use zerolag_trace::TaskTable;
 use zerolag_trace::read::open;
-use zerolag_trace::write::{EventWriter, Ftrace, PerfScript};
+use zerolag_trace::write::{EventWriter, Ftrace, PerfScript, Perfetto};
 
 use super::random_schedule::{Schedule, schedules};
 
@@ -24,6 +24,19 @@ fn perf_script(events: &[SchedEvent], names: &TaskTable) -> Vec<u8> {
 fn ftrace(events: &[SchedEvent], names: &TaskTable) -> Vec<u8> {
     let mut out = Vec::new();
     write_all(&mut Ftrace::new(&mut out), events, names);
+    out
+}
+
+fn perfetto(events: &[SchedEvent], names: &TaskTable) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut writer = Perfetto::new(&mut out);
+    let counter = writer.counter("events", "").unwrap();
+    for (event, count) in events.iter().zip(0..) {
+        writer.event(event, names).unwrap();
+        writer.set(counter, event.time, count).unwrap();
+        writer.set_float(counter, event.time, 0.5).unwrap();
+    }
+    writer.finish().unwrap();
     out
 }
 
@@ -139,6 +152,7 @@ fn every_state_is_read_back() {
         let events = [SchedEvent { time: Instant(5), cpu: CpuId(3), kind }];
         assert_eq!(read_back(&perf_script(&events, &names), &names), events);
         assert_eq!(read_back(&ftrace(&events, &names), &names), events);
+        assert_eq!(read_back(&perfetto(&events, &names), &names), events);
     }
 }
 
@@ -146,11 +160,14 @@ fn every_state_is_read_back() {
 fn a_recording_is_the_same_after_being_written_and_read() {
     let recording = &include_bytes!("../data/measured/schbench_beside_hogs.perf.txt.gz")[..];
     let mut trace = open(recording).unwrap();
-    let (mut perf, mut ftrace) = (Vec::new(), Vec::new());
+    let (mut perf, mut ftrace, mut perfetto) = (Vec::new(), Vec::new(), Vec::new());
     let mut events = Vec::new();
     {
-        let mut writers: [Box<dyn EventWriter>; 2] =
-            [Box::new(PerfScript::new(&mut perf)), Box::new(Ftrace::new(&mut ftrace))];
+        let mut writers: [Box<dyn EventWriter>; 3] = [
+            Box::new(PerfScript::new(&mut perf)),
+            Box::new(Ftrace::new(&mut ftrace)),
+            Box::new(Perfetto::new(&mut perfetto)),
+        ];
         while let Some(event) = trace.next() {
             let event = event.unwrap();
             writers.iter_mut().for_each(|w| w.event(&event, trace.tasks()).unwrap());
@@ -158,7 +175,7 @@ fn a_recording_is_the_same_after_being_written_and_read() {
         }
         writers.iter_mut().for_each(|w| w.finish().unwrap());
     }
-    for text in [perf, ftrace] {
+    for text in [perf, ftrace, perfetto] {
         let mut again = open(&text[..]).unwrap();
         let read: Vec<SchedEvent> = again.by_ref().map(Result::unwrap).collect();
         assert!(read == events, "{} events instead of {}", read.len(), events.len());
@@ -172,9 +189,30 @@ fn a_recording_is_the_same_after_being_written_and_read() {
 
 proptest! {
     #[test]
-    fn texts_are_read_back_to_the_same_events(Schedule { events, tasks } in schedules(100)) {
+    fn what_is_written_is_read_back_to_the_same_events(Schedule { events, tasks } in schedules(100)) {
         prop_assume!(!events.is_empty());
         prop_assert_eq!(&read_back(&perf_script(&events, &tasks), &tasks), &events);
         prop_assert_eq!(&read_back(&ftrace(&events, &tasks), &tasks), &events);
+        prop_assert_eq!(&read_back(&perfetto(&events, &tasks), &tasks), &events);
+    }
+
+    #[test]
+    fn damaged_perfetto_traces_never_panic(
+        Schedule { events, tasks } in schedules(40),
+        changes in proptest::collection::vec(any::<(prop::sample::Index, u8)>(), 0..10),
+        end in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = perfetto(&events, &tasks);
+        bytes.truncate(end.index(bytes.len() + 1));
+        for (at, byte) in changes {
+            if !bytes.is_empty() {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+        }
+        if let Ok(mut trace) = open(&bytes[..]) {
+            let given = trace.by_ref().filter(Result::is_ok).count() as u64;
+            prop_assert_eq!(given, trace.loss().events);
+        }
     }
 }
