@@ -105,6 +105,8 @@ pub struct BandwidthRules {
 }
 
 impl BandwidthRules {
+    /// Linux 6.1.
+    pub(crate) const LINUX_6_1: Self = Self { unthrottles_by_interrupt: false, counts_empty: true };
     /// Linux 6.12.
     pub(crate) const LINUX_6_12: Self = Self { unthrottles_by_interrupt: true, counts_empty: false };
 }

@@ -34,10 +34,10 @@ struct Machine {
 
 impl Machine {
     /// Six tasks that run: on each CPU one at the top, one in a group, one in a group in that.
-    fn new() -> Self {
+    fn new(kernel: Kernel) -> Self {
         let mut words = TopologyBuilder::new();
         words.word(&["cpus", "2"]).unwrap();
-        let config = Kernel::V6_12.config(2).unwrap();
+        let config = kernel.config(2).unwrap();
         let mut s = Scheduler::without_domains(config, words.build().unwrap());
         s.set_tracing(true);
         let now = Instant(MS);
@@ -167,6 +167,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..80)
 }
 
+/// A kernel with bandwidth.
+fn kernel() -> impl Strategy<Value = Kernel> {
+    prop::sample::select(vec![Kernel::V6_1, Kernel::V6_12])
+}
+
 /// Quota, period and burst in ms.
 fn limits() -> impl Strategy<Value = (u64, u64, u64)> {
     (1_u64..60, 5_u64..100, 0_u64..20).prop_map(|(quota, period, burst)| (quota, period, burst.min(quota)))
@@ -178,8 +183,8 @@ fn ms(ms: u64) -> Nanos {
 
 proptest! {
     #[test]
-    fn no_group_uses_more_than_its_quotas((quota, period, burst) in limits(), steps in steps()) {
-        let mut m = Machine::new();
+    fn no_group_uses_more_than_its_quotas((quota, period, burst) in limits(), steps in steps(), kernel in kernel()) {
+        let mut m = Machine::new(kernel);
         m.limit(m.outer, ms(quota), ms(period), ms(burst));
         let (start, used) = (m.now, m.used());
         for step in steps {
@@ -196,8 +201,8 @@ proptest! {
     }
 
     #[test]
-    fn runtime_is_neither_made_nor_lost((quota, period, burst) in limits(), steps in steps()) {
-        let mut m = Machine::new();
+    fn runtime_is_neither_made_nor_lost((quota, period, burst) in limits(), steps in steps(), kernel in kernel()) {
+        let mut m = Machine::new(kernel);
         m.limit(m.outer, ms(quota), ms(period), ms(burst));
         for step in steps {
             let mut sum = m.left() + m.used() as i64;
@@ -222,8 +227,9 @@ proptest! {
         outer in limits(),
         inner in limits(),
         steps in steps(),
+        kernel in kernel(),
     ) {
-        let mut m = Machine::new();
+        let mut m = Machine::new(kernel);
         m.limit(m.outer, ms(outer.0), ms(outer.1), ms(outer.2));
         m.limit(m.inner, ms(inner.0), ms(inner.1), ms(inner.2));
         for step in steps {
@@ -241,8 +247,8 @@ proptest! {
     }
 
     #[test]
-    fn an_ample_quota_changes_nothing(steps in steps()) {
-        let (mut plain, mut limited) = (Machine::new(), Machine::new());
+    fn an_ample_quota_changes_nothing(steps in steps(), kernel in kernel()) {
+        let (mut plain, mut limited) = (Machine::new(kernel), Machine::new(kernel));
         limited.limit(limited.outer, ms(1_000), ms(10), Nanos::ZERO);
         for step in steps {
             for m in [&mut plain, &mut limited] {
@@ -258,7 +264,7 @@ proptest! {
 
 #[test]
 fn two_hogs_share_a_quota() {
-    let mut m = Machine::new();
+    let mut m = Machine::new(Kernel::V6_12);
     for at_the_top in [0, 3] {
         let task = m.tasks[at_the_top];
         while m.s.cpus()[m.s.tasks()[task].cpu].curr != Some(task) {
@@ -279,7 +285,7 @@ fn two_hogs_share_a_quota() {
 
 #[test]
 fn what_is_left_over_may_be_used_later() {
-    let mut m = Machine::new();
+    let mut m = Machine::new(Kernel::V6_12);
     let limited = [1, 2, 4, 5];
     for whom in limited.into_iter().cycle().take(40) {
         if m.s.tasks()[m.tasks[whom]].state != TaskState::Sleeping {
@@ -298,7 +304,7 @@ fn what_is_left_over_may_be_used_later() {
 
 #[test]
 fn impossible_limits_are_refused() {
-    let mut m = Machine::new();
+    let mut m = Machine::new(Kernel::V6_12);
     let mut set = |group, quota: Option<u64>, period, burst| {
         m.s.set_bandwidth(m.now, group, quota.map(Nanos::from_micros), Nanos::from_micros(period), ms(burst))
     };

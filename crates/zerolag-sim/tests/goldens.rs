@@ -74,7 +74,8 @@ fn linux_6_12() {
 }
 
 #[test]
-fn linux_6_12_with_bandwidth() {
+fn linux_6_1_and_6_12_with_bandwidth() {
+    check("6.1bw", &[]);
     check("6.12bw", &[]);
 }
 

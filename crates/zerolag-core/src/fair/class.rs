@@ -17,7 +17,7 @@ use crate::nice::Policy;
 use crate::scheduler::{Effect, Scheduler};
 use crate::task::OnRq;
 use crate::units::{Instant, Nanos, VDelta};
-use crate::variants::UtilEst;
+use crate::variants::{Descent, UtilEst};
 
 /// How far up a dequeue got.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -229,7 +229,7 @@ impl Scheduler {
                 if self.queues[q].competing_curr(&self.entities).is_some() {
                     self.update_curr(q);
                 }
-                if self.throttle_if_exhausted(q) {
+                if self.throttle_at_pick(cpu, q) {
                     continue 'again;
                 }
                 let se = self.pick_entity(q);
@@ -247,6 +247,29 @@ impl Scheduler {
                 }
             }
         }
+    }
+
+    /// Throttles a queue that has nothing left before somebody is picked from it. Returns true if it is
+    /// throttled now, and the pick has to begin anew. A kernel that picks and descends at once then puts the
+    /// running task aside first, and after that looks no further.
+    #[inline]
+    fn throttle_at_pick(&mut self, cpu: CpuId, q: QueueId) -> bool {
+        let at_once = self.config.variants.descent == Descent::WhilePicking;
+        if at_once && self.queues[q].curr.is_none() || !self.throttle_if_exhausted(q) {
+            return false;
+        }
+        if at_once
+            && self.queues[self.cpus[cpu].root].nr_queued != 0
+            && let Some(prev) = self.cpus[cpu].curr
+        {
+            self.fair_put_prev(prev);
+        }
+        true
+    }
+
+    /// The running task has been put aside already.
+    pub(crate) fn is_put_aside(&self, cpu: CpuId) -> bool {
+        self.queues[self.cpus[cpu].root].curr.is_none()
     }
 
     /// `next` takes over from `prev`; both are fair. Only the levels at which they differ are touched.

@@ -31,6 +31,16 @@ impl Scheduler {
         }
     }
 
+    /// Whether a running entity that comes back is placed before it is charged for the time since. Under
+    /// EEVDF it is, as it is not yet part of the mean; under CFS its vruntime must be absolute by then, which
+    /// that of one that wakes up is.
+    pub(super) fn places_before_charge(&self, flags: Enqueue) -> bool {
+        match self.config.policy {
+            FairPolicy::Cfs => !flags.wakeup,
+            FairPolicy::Eevdf => true,
+        }
+    }
+
     /// Decides what an entity that is about to leave takes along.
     pub(super) fn before_leaving(&mut self, q: QueueId, se: EntityId, flags: Dequeue) {
         match self.config.policy {

@@ -87,9 +87,9 @@ impl Scheduler {
 
     /// An entity joins a queue.
     pub(crate) fn enqueue_entity(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
-        // A running entity that comes back is placed before it is charged: it is not yet part of the mean.
         let is_curr = self.queues[q].curr == Some(se);
-        if is_curr {
+        let before_charge = is_curr && self.places_before_charge(flags);
+        if before_charge {
             self.place(q, se, flags);
         }
         self.update_curr(q);
@@ -97,7 +97,7 @@ impl Scheduler {
         self.update_load(q, se, LoadUpdate::Join);
         self.note_runnable(se);
         self.update_group_weight(se);
-        if !is_curr {
+        if !before_charge {
             self.place(q, se, flags);
         }
         self.add_to_counts(q, se);

@@ -225,8 +225,12 @@ impl Scheduler {
             (Some(p), Some(n))
                 if self.class_of(prev) == Class::Fair && self.class_of(next) == Class::Fair =>
             {
-                self.fair_switch(p, n);
-                self.fair_started(cpu, n);
+                if self.is_put_aside(cpu) {
+                    self.set_next_picked(cpu, next);
+                } else {
+                    self.fair_switch(p, n);
+                    self.fair_started(cpu, n);
+                }
             }
             _ => {
                 self.put_prev(cpu, prev);
