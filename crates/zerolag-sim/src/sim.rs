@@ -30,6 +30,7 @@ use std::hash::{Hash, Hasher};
 use zerolag_core::config::Config;
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::event::SchedEvent;
+use zerolag_core::fair::bandwidth::BandwidthError;
 use zerolag_core::ids::TaskId;
 use zerolag_core::scheduler::Scheduler;
 use zerolag_core::topology::Topology;
@@ -143,6 +144,12 @@ impl Sim {
     /// If the workload makes no sense on this machine.
     pub fn new(setup: Setup, workload: Workload) -> Result<Self, WorkloadError> {
         workload.check(&CpuSet::first_n(setup.topology.cpu_count()))?;
+        if setup.config.variants.bandwidth.is_none()
+            && let Some((_, group)) = workload.groups.iter().find(|(_, g)| g.limit.is_some())
+        {
+            let error = BandwidthError::NotInKernel;
+            return Err(WorkloadError::Limit { path: group.path.clone(), error });
+        }
         Ok(Self { machine: Machine::new(&setup, workload) })
     }
 

@@ -94,6 +94,29 @@ cgroup = "/b"
     assert_near(&found, &[1.0 / 3.0, b, b, b, b], 0.002);
 }
 
+/// Of two groups with the same weight one may use a quarter of the CPU.
+#[test]
+fn a_limited_group_gets_its_limit() {
+    let found = shares(
+        r#"
+machine = "1cpu"
+duration = "30s"
+cgroup."/a" = { "cpu.max" = "25000 100000" }
+cgroup."/b" = {}
+[[workload]]
+kind = "hog"
+name = "a"
+cgroup = "/a"
+[[workload]]
+kind = "hog"
+name = "b"
+cgroup = "/b"
+"#,
+    );
+    // The kernel looks at the limit when it charges, so what was used is over by up to a tick each period.
+    assert_near(&found, &[0.25, 0.75], 0.02);
+}
+
 /// A sleeper that needs less than its share gets what it needs, and the hog the rest.
 #[test]
 fn a_sleeper_gets_what_it_needs() {

@@ -313,29 +313,38 @@ program = "run 7ms; forever {{ timer 5ms {late}; run 1ms }}"
 
 #[test]
 fn a_late_timer_restarts() {
-    check_late_timer("restart", &expect![[r#"
+    check_late_timer(
+        "restart",
+        &expect![[r#"
         cpu0 |aaaaaaaaaaaaaaaa........aa........aa........aa........aa....|
 
         a 1 |################        ##        ##        ##        ##    |
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_late_timer_keeps_its_beat() {
-    check_late_timer("keep-beat", &expect![[r#"
+    check_late_timer(
+        "keep-beat",
+        &expect![[r#"
         cpu0 |aaaaaaaaaaaaaaaa....aa........aa........aa........aa........|
 
         a 1 |################    ##        ##        ##        ##        |
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_late_timer_skips_beats() {
-    check_late_timer("skip-beats", &expect![[r#"
+    check_late_timer(
+        "skip-beats",
+        &expect![[r#"
         cpu0 |aaaaaaaaaaaaaa......aa........aa........aa........aa........|
 
         a 1 |##############      ##        ##        ##        ##        |
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::{CONTROL, Machine};
 use crate::pattern::Pattern;
 use crate::queue::Rank;
 use crate::tunable::Tunable;
-use crate::workload::Workload;
+use crate::workload::{Limit, Workload};
 
 /// Something an administrator does to the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,13 @@ pub enum Change {
         group: GroupId,
         /// Idle or not.
         idle: bool,
+    },
+    /// Limits the CPU time of a group, if the kernel can and it is not the root group.
+    Bandwidth {
+        /// Which.
+        group: GroupId,
+        /// How much; checked.
+        limit: Limit,
     },
     /// Changes all living tasks whose name matches.
     Tasks {
@@ -112,7 +119,18 @@ impl Machine {
                 _ = self.scheduler.set_idle(self.now, id, true);
             }
         }
+        for id in self.workload.groups.ids() {
+            if let Some(limit) = self.workload.groups[id].limit {
+                self.limit(id, limit);
+            }
+        }
         self.take_effects();
+    }
+
+    fn limit(&mut self, group: GroupId, limit: Limit) {
+        let Limit { quota, period, burst } = limit;
+        // Limits have been checked, and who asks for one has a kernel that knows them.
+        _ = self.scheduler.set_bandwidth(self.now, group, quota, period, burst);
     }
 
     /// Has something changed at a time that is not past, after what was already to be changed then.
@@ -154,6 +172,7 @@ impl Machine {
             // An idle group's shares are fixed, as the kernel has it.
             Change::Shares { group, shares } => _ = self.scheduler.set_shares(self.now, *group, *shares),
             Change::Idle { group, idle } => _ = self.scheduler.set_idle(self.now, *group, *idle),
+            Change::Bandwidth { group, limit } => self.limit(*group, *limit),
             Change::Tasks { pattern, change } => {
                 for task in self.tasks.ids() {
                     if self.tasks[task].alive && pattern.matches(&self.name(task)) {

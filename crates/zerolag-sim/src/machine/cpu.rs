@@ -58,6 +58,8 @@ pub(super) struct Cpu {
     pub(super) has_tick: bool,
     /// Somebody asked it to balance for idle CPUs; the interrupt is on its way.
     pub(super) kicked: bool,
+    /// Queues here are to be unthrottled; the interrupt is on its way.
+    pub(super) unthrottles: bool,
     /// A softirq is to be done before anything else.
     pub(super) softirq: bool,
     /// What the stopper is to do.
@@ -79,6 +81,7 @@ impl Cpu {
             awake_at: Instant::ZERO,
             has_tick: false,
             kicked: false,
+            unthrottles: false,
             softirq: false,
             stops: Vec::new(),
             tick_offset,

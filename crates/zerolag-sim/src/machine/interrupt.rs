@@ -6,6 +6,7 @@ use std::mem;
 use zerolag_core::ids::CpuId;
 use zerolag_core::units::{Instant, Nanos};
 
+use super::timers::Deed;
 use super::{Due, Machine};
 
 impl Machine {
@@ -25,6 +26,9 @@ impl Machine {
         }
         if mem::take(&mut self.cpus[cpu].kicked) {
             self.scheduler.nohz_kick(self.now, cpu);
+        }
+        if mem::take(&mut self.cpus[cpu].unthrottles) {
+            self.scheduler.finish_unthrottling(self.now, cpu);
         }
         self.scheduler.finish_wakeups(self.now, cpu);
         self.take_effects();
@@ -90,13 +94,19 @@ impl Machine {
         (c.awake_at > self.now).then_some(c.awake_at)
     }
 
-    /// Wakes those whose timers may fire now. Returns whether there was one.
+    /// Fires the timers that may now. Returns whether there was one.
     fn run_timers(&mut self, cpu: CpuId) -> bool {
         let mut any = false;
-        while let Some(task) = self.cpus[cpu].timers.take_expired(self.now) {
+        while let Some(deed) = self.cpus[cpu].timers.take_expired(self.now) {
             any = true;
             self.stats.timers += 1;
-            self.wake(cpu, task, false);
+            match deed {
+                Deed::Wake(task) => self.wake(cpu, task, false),
+                Deed::Bandwidth(group, timer) => {
+                    self.scheduler.bandwidth_timer(self.now, cpu, group, timer);
+                    self.take_effects();
+                }
+            }
         }
         if any {
             self.set_timer(cpu);

@@ -56,6 +56,7 @@ pub use task::WaitingFor;
 use self::cpu::{Cpu, Rate};
 use self::shared::Shared;
 use self::task::{Doing, Task};
+use self::timers::Deed;
 use crate::costs::Costs;
 use crate::note::{Note, NoteKind};
 use crate::queue::{Queue, Rank};
@@ -400,6 +401,16 @@ impl Machine {
                 Effect::NohzKick { cpu } => {
                     self.cpus[cpu].kicked = true;
                     self.send_ipi(cpu);
+                }
+                Effect::UnthrottleIpi { cpu } => {
+                    self.cpus[cpu].unthrottles = true;
+                    self.send_ipi(cpu);
+                }
+                Effect::BandwidthTimer { group, timer, at } => {
+                    // What is done from outside is done on the first CPU.
+                    let cpu = self.here.unwrap_or(CpuId(0));
+                    self.cpus[cpu].timers.add(at, at, Deed::Bandwidth(group, timer));
+                    self.set_timer(cpu);
                 }
                 Effect::Stop { cpu, work } => {
                     self.cpus[cpu].stops.push(work);

@@ -8,6 +8,7 @@ use zerolag_core::ids::{CpuId, TaskId};
 use zerolag_core::units::{Instant, Nanos};
 
 use super::task::{Doing, WaitingFor};
+use super::timers::Deed;
 use super::{Flow, Machine, OPERATIONS_AT_ONCE, Stop};
 use crate::length::Length;
 use crate::note::NoteKind;
@@ -168,7 +169,7 @@ impl Machine {
     fn sleep_until(&mut self, cpu: CpuId, task: TaskId, may: Instant) {
         let fair = self.scheduler.tasks()[task].policy.is_fair();
         let slack = if fair { self.tasks[task].timer_slack } else { Nanos::ZERO };
-        self.cpus[cpu].timers.add(may, may + slack, task);
+        self.cpus[cpu].timers.add(may, may + slack, Deed::Wake(task));
         self.set_timer(cpu);
         self.tasks[task].advance();
         self.block(cpu, task, WaitingFor::Time);
@@ -225,7 +226,7 @@ impl Machine {
         };
         self.tasks[task].advance();
         if done > self.now {
-            self.cpus[cpu].timers.add(done, done, task);
+            self.cpus[cpu].timers.add(done, done, Deed::Wake(task));
             self.set_timer(cpu);
             self.block(cpu, task, WaitingFor::Io(device));
         }

@@ -14,17 +14,27 @@
 //!
 //! Source: kernel/time/hrtimer.c, `__hrtimer_run_queues()`.
 
-use zerolag_core::ids::TaskId;
+use zerolag_core::fair::bandwidth::BandwidthTimer;
+use zerolag_core::ids::{GroupId, TaskId};
 use zerolag_core::units::Instant;
 
-/// A timer that will wake a task.
+/// What a timer does when it fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deed {
+    /// Wakes a task.
+    Wake(TaskId),
+    /// Serves the bandwidth of a group.
+    Bandwidth(GroupId, BandwidthTimer),
+}
+
+/// A timer that is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Timer {
     must: Instant,
     /// Timers with the same "must" fire in the order in which they were set.
     sequence: u64,
     may: Instant,
-    task: TaskId,
+    deed: Deed,
 }
 
 impl Timer {
@@ -33,7 +43,7 @@ impl Timer {
     }
 }
 
-/// The timers, as a binary heap on (must, sequence). They are not cancelled: a task that sleeps, sleeps.
+/// The timers, as a binary heap on (must, sequence). None is ever cancelled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Timers {
     heap: Vec<Timer>,
@@ -41,9 +51,9 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    pub(super) fn add(&mut self, may: Instant, must: Instant, task: TaskId) {
+    pub(super) fn add(&mut self, may: Instant, must: Instant, deed: Deed) {
         self.sequence += 1;
-        self.heap.push(Timer { must, sequence: self.sequence, may, task });
+        self.heap.push(Timer { must, sequence: self.sequence, may, deed });
         let mut at = self.heap.len() - 1;
         while at > 0 && self.heap[at].key() < self.heap[(at - 1) / 2].key() {
             self.heap.swap(at, (at - 1) / 2);
@@ -57,12 +67,12 @@ impl Timers {
     }
 
     /// Takes the first timer, if it may fire at `now`.
-    pub(super) fn take_expired(&mut self, now: Instant) -> Option<TaskId> {
+    pub(super) fn take_expired(&mut self, now: Instant) -> Option<Deed> {
         let first = self.heap.first()?;
         if first.may > now {
             return None;
         }
-        let task = first.task;
+        let deed = first.deed;
         self.heap.swap_remove(0);
         let mut at = 0;
         loop {
@@ -74,7 +84,7 @@ impl Timers {
             self.heap.swap(at, least);
             at = least;
         }
-        Some(task)
+        Some(deed)
     }
 }
 
@@ -83,15 +93,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn wake(task: u32) -> Deed {
+        Deed::Wake(TaskId(task))
+    }
+
     #[test]
     fn one_interrupt_serves_all_that_may_fire() {
         let mut timers = Timers::default();
-        timers.add(Instant(10), Instant(60), TaskId(0));
-        timers.add(Instant(30), Instant(80), TaskId(1));
-        timers.add(Instant(70), Instant(120), TaskId(2));
+        timers.add(Instant(10), Instant(60), wake(0));
+        timers.add(Instant(30), Instant(80), wake(1));
+        timers.add(Instant(70), Instant(120), wake(2));
         assert_eq!(timers.due(), Some(Instant(60)));
-        assert_eq!(timers.take_expired(Instant(60)), Some(TaskId(0)));
-        assert_eq!(timers.take_expired(Instant(60)), Some(TaskId(1)));
+        assert_eq!(timers.take_expired(Instant(60)), Some(wake(0)));
+        assert_eq!(timers.take_expired(Instant(60)), Some(wake(1)));
         assert_eq!(timers.take_expired(Instant(60)), None);
         assert_eq!(timers.due(), Some(Instant(120)));
     }
@@ -99,8 +113,8 @@ mod tests {
     #[test]
     fn a_timer_that_must_wait_hides_those_behind_it() {
         let mut timers = Timers::default();
-        timers.add(Instant(50), Instant(50), TaskId(0));
-        timers.add(Instant(10), Instant(60), TaskId(1));
+        timers.add(Instant(50), Instant(50), wake(0));
+        timers.add(Instant(10), Instant(60), wake(1));
         assert_eq!(timers.take_expired(Instant(20)), None);
     }
 
@@ -110,13 +124,13 @@ mod tests {
             let mut timers = Timers::default();
             let mut twin = Vec::new();
             for (i, &(may, slack)) in times.iter().enumerate() {
-                timers.add(Instant(may), Instant(may + slack), TaskId(i as u32));
+                timers.add(Instant(may), Instant(may + slack), wake(i as u32));
                 twin.push((may + slack, i as u32));
             }
             twin.sort_unstable();
             for (must, task) in twin {
                 prop_assert_eq!(timers.due(), Some(Instant(must)));
-                prop_assert_eq!(timers.take_expired(Instant(must)), Some(TaskId(task)));
+                prop_assert_eq!(timers.take_expired(Instant(must)), Some(wake(task)));
             }
             prop_assert_eq!(timers.due(), None);
         }

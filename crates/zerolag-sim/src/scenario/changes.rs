@@ -10,8 +10,8 @@
 //! task = [{ match = "hog*", nice = 5 }]
 //! ```
 
+use zerolag_core::config::Config;
 use zerolag_core::ids::GroupId;
-use zerolag_core::kernel::Kernel;
 use zerolag_core::units::Instant;
 
 use super::error::{Fault, ScenarioError};
@@ -24,7 +24,7 @@ use crate::workload::{Attributes, Workload};
 /// Reads all changes, in the order in which they are written.
 pub(super) fn read(
     root: &Section<'_>,
-    kernel: Kernel,
+    config: &Config,
     cpus: usize,
     w: &Workload,
 ) -> Result<Vec<(Instant, Change)>, ScenarioError> {
@@ -32,9 +32,9 @@ pub(super) fn read(
     for section in root.sections("at")? {
         let at = Instant(section.need("time", "when, as in \"5s\"")?.duration()?.0);
         let mut changes = Vec::new();
-        let features = setup::features(&section, kernel)?.into_iter();
+        let features = setup::features(&section, config.kernel)?.into_iter();
         changes.extend(features.map(|(feature, on)| Change::Feature { feature, on }));
-        let tunables = setup::tunables(&section)?.into_iter();
+        let tunables = setup::tunables(&section, config.policy)?.into_iter();
         changes.extend(tunables.map(|(tunable, value)| Change::Tunable { tunable, value }));
         read_groups(&section, w, &mut changes)?;
         for task in section.sections("task")? {
@@ -69,6 +69,7 @@ fn read_groups(section: &Section<'_>, w: &Workload, changes: &mut Vec<Change>) -
         files.finish()?;
         changes.extend(weight.idle.map(|idle| Change::Idle { group, idle }));
         changes.extend(weight.shares.map(|shares| Change::Shares { group, shares }));
+        changes.extend(weight.limit.map(|limit| Change::Bandwidth { group, limit }));
     }
     Ok(())
 }

@@ -87,14 +87,6 @@ pub enum Fault {
     /// A program that can be read makes no sense.
     #[error("the program makes no sense: {0}")]
     Senseless(#[from] ProgramError),
-    /// Something known but not yet simulated.
-    #[error("'{key}' cannot be simulated yet: {why}")]
-    NotYet {
-        /// The key.
-        key: String,
-        /// Why not.
-        why: &'static str,
-    },
     /// A file that this one refers to cannot be read.
     #[error("cannot read '{file}': {why}")]
     Unreadable {

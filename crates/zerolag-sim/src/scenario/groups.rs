@@ -4,12 +4,14 @@
 //! Groups above a path exist too, with default weight. Since a group is named by its path, it cannot be within
 //! itself.
 
+use zerolag_core::fair::bandwidth::Bandwidth;
 use zerolag_core::group::Shares;
 use zerolag_core::ids::GroupId;
+use zerolag_core::units::Nanos;
 
 use super::error::{Fault, ScenarioError};
 use super::section::{Entry, Section};
-use crate::workload::Workload;
+use crate::workload::{Limit, Workload};
 
 /// Reads all groups.
 pub(crate) fn read(root: &Section<'_>, workload: &mut Workload) -> Result<(), ScenarioError> {
@@ -31,6 +33,7 @@ pub(crate) fn read(root: &Section<'_>, workload: &mut Workload) -> Result<(), Sc
             workload.groups[group].shares = shares;
         }
         workload.groups[group].idle |= weight.idle == Some(true);
+        workload.groups[group].limit = weight.limit;
     }
     Ok(())
 }
@@ -40,6 +43,7 @@ pub(crate) fn read(root: &Section<'_>, workload: &mut Workload) -> Result<(), Sc
 pub(crate) struct Weight {
     pub(crate) shares: Option<Shares>,
     pub(crate) idle: Option<bool>,
+    pub(crate) limit: Option<Limit>,
 }
 
 /// Reads the files of a group.
@@ -50,17 +54,32 @@ pub(crate) fn read_weight(section: &Section<'_>) -> Result<Weight, ScenarioError
         let scope = section.scope.clone();
         return Err(section.error(Fault::Both { scope, first: "cpu.weight", second: "cpu.shares" }));
     }
-    if let Some(max) = section.get("cpu.max")
-        && max.text()?.split_whitespace().next() != Some("max")
-    {
-        let why = "limits of CPU time (CFS bandwidth) are not implemented";
-        return Err(max.error(Fault::NotYet { key: "cpu.max".into(), why }));
-    }
+    let limit = read_limit(section)?;
     let idle = section.integer("cpu.idle", 0..=1)?.map(|i| i == 1);
     let shares = weight
         .and_then(|w| Shares::from_weight(w as u64))
         .or_else(|| shares.map(|s| Shares::clamped(s as u64)));
-    Ok(Weight { shares, idle })
+    Ok(Weight { shares, idle, limit })
+}
+
+/// `cpu.max`: microseconds of CPU time, or `max`, in each so many microseconds, else 100000.
+fn read_limit(section: &Section<'_>) -> Result<Option<Limit>, ScenarioError> {
+    let burst = section.integer("cpu.max.burst", 0..=i64::from(u32::MAX))?.unwrap_or(0) as u64;
+    let Some(entry) = section.get("cpu.max") else { return Ok(None) };
+    let accepted = "\"QUOTA PERIOD\" in microseconds, as in \"25000 100000\", or \"max\"";
+    let words: Vec<&str> = entry.text()?.split_whitespace().collect();
+    let micros =
+        |word: &str| word.parse::<u64>().ok().map(Nanos::from_micros).ok_or_else(|| entry.wrong(accepted));
+    let (quota, period) = match words.as_slice() {
+        [quota] => (*quota, Bandwidth::PERIOD_DEFAULT),
+        [quota, period] => (*quota, micros(period)?),
+        _ => return Err(entry.wrong(accepted)),
+    };
+    let quota = if quota == "max" { None } else { Some(micros(quota)?) };
+    let limit = Limit { quota, period, burst: Nanos::from_micros(burst) };
+    Bandwidth::check(limit.quota, limit.period, limit.burst)
+        .map_err(|e| entry.wrong(format_args!("{accepted}; {e}")))?;
+    Ok(Some(limit))
 }
 
 /// The group whose path is the entry's key, made if need be.

@@ -130,7 +130,7 @@ pub fn read(
     groups::read(&root, &mut workload)?;
     names.declare(&root, &mut workload)?;
     tasks::read(&root, cpus, &mut names, &mut workload)?;
-    let changes = changes::read(&root, setup.config.kernel, cpus, &workload)?;
+    let changes = changes::read(&root, &setup.config, cpus, &workload)?;
     root.finish()?;
     Ok(Scenario { file: file.into(), duration, setup, workload, changes })
 }

@@ -4,6 +4,7 @@
 
 use std::io;
 
+use zerolag_core::config::FairPolicy;
 use zerolag_core::features::Feature;
 use zerolag_core::ids::Id;
 use zerolag_core::kernel::Kernel;
@@ -72,7 +73,7 @@ pub(super) fn read(
     for (feature, on) in features(root, kernel)? {
         setup.config.features.set(feature, on);
     }
-    for (tunable, value) in tunables(root)? {
+    for (tunable, value) in tunables(root, setup.config.policy)? {
         tunable.set(&mut setup.config.tunables, value);
     }
     Ok(setup)
@@ -143,21 +144,25 @@ pub(super) fn features(section: &Section<'_>, kernel: Kernel) -> Result<Vec<(Fea
 }
 
 /// `[tunables]`, here or in a timed change.
-pub(super) fn tunables(section: &Section<'_>) -> Result<Vec<(Tunable, u64)>, ScenarioError> {
+pub(super) fn tunables(
+    section: &Section<'_>,
+    policy: FairPolicy,
+) -> Result<Vec<(Tunable, u64)>, ScenarioError> {
     let Some(table) = section.get("tunables") else { return Ok(Vec::new()) };
+    let exists = |t: &Tunable| t.exists_with(policy);
     let one = |entry: Entry<'_>| {
-        let tunable = Tunable::by_name(entry.key).ok_or_else(|| {
-            let names = Tunable::ALL.map(Tunable::name);
+        let tunable = Tunable::by_name(entry.key).filter(exists).ok_or_else(|| {
+            let names: Vec<&str> = Tunable::ALL.iter().filter(|t| exists(t)).map(|t| t.name()).collect();
             entry.error(Fault::UnknownKey {
                 key: entry.key.into(),
-                scope: "tunables".into(),
-                nearest: super::error::nearest(entry.key, names),
+                scope: "tunables of this kernel".into(),
+                nearest: super::error::nearest(entry.key, names.iter().copied()),
                 accepted: names.join(", "),
             })
         })?;
         let value = match tunable.unit() {
             Unit::Time => entry.some_time()?.0,
-            Unit::Count => entry.integer(1..=i64::from(u32::MAX))? as u64,
+            Unit::Count => entry.integer(0..=i64::from(u32::MAX))? as u64,
         };
         Ok((tunable, value))
     };

@@ -122,6 +122,7 @@ fn mistakes_are_named_with_their_place() {
         (with("[features]\nSTART_DEBIT = true"), "unknown key 'START_DEBIT' in features of 6.12"),
         (with("[features]\nRUN_TO_PARITY = 1"), "'RUN_TO_PARITY' is 1; accepted: true or false"),
         (with("[tunables]\nbase_slize = \"1ms\""), "did you mean 'base_slice'?"),
+        (with("[tunables]\nlatency = \"1ms\""), "unknown key 'latency' in tunables of this kernel"),
         (
             with("[cgroup.\"/a\"]\n\"cpu.weight\" = 0"),
             "'cpu.weight' is 0; accepted: an integer from 1 to 10000",
@@ -134,7 +135,10 @@ fn mistakes_are_named_with_their_place() {
             with("[cgroup.\"/a\"]\n\"cpu.shares\" = 2\n\"cpu.weight\" = 2"),
             "both 'cpu.weight' and 'cpu.shares'",
         ),
-        (with("[cgroup.\"/a\"]\n\"cpu.max\" = \"1000 2000\""), "'cpu.max' cannot be simulated yet"),
+        (
+            with("[cgroup.\"/a\"]\n\"cpu.max\" = \"500 2000\""),
+            "'cpu.max' is '500 2000'; accepted: \"QUOTA PERIOD\"",
+        ),
         (with("[cgroup.\"a\"]"), "'cgroup' is 'a'; accepted: paths from the root group"),
         (with("[cgroup.\"/a/../b\"]"), "'cgroup' is '/a/../b'"),
         (with("[cgroup.\"/\"]\n\"cpu.weight\" = 1"), "the root group has none"),

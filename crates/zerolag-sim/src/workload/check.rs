@@ -3,9 +3,10 @@
 //! so that the machine itself need not.
 
 use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::fair::bandwidth::{Bandwidth, BandwidthError};
 use zerolag_core::ids::{Id, IdVec};
 
-use super::{Attributes, TemplateId, Workload};
+use super::{Attributes, Limit, TemplateId, Workload};
 use crate::program::{Attribute, Op};
 use crate::resource::{Ref, TimerRef};
 
@@ -61,6 +62,14 @@ pub enum WorkloadError {
         /// The group's path.
         path: String,
     },
+    /// A group's limit of CPU time makes no sense.
+    #[error("group {path}: {error}")]
+    Limit {
+        /// The group's path.
+        path: String,
+        /// Why not.
+        error: BandwidthError,
+    },
     /// A resource whose numbers make no sense.
     #[error("{kind} {name}: {what} must be at least 1")]
     Zero {
@@ -107,6 +116,11 @@ impl Workload {
             };
             if !in_order {
                 return Err(WorkloadError::GroupOrder { path: group.path.clone() });
+            }
+            if let Some(Limit { quota, period, burst }) = group.limit {
+                let root = if group.parent.is_none() { Err(BandwidthError::IsRoot) } else { Ok(()) };
+                root.and_then(|()| Bandwidth::check(quota, period, burst))
+                    .map_err(|error| WorkloadError::Limit { path: group.path.clone(), error })?;
             }
         }
         Ok(())

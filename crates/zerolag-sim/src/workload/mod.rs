@@ -130,6 +130,19 @@ pub struct GroupSpec {
     pub shares: Shares,
     /// It is idle (`cpu.idle`); then the shares do not count.
     pub idle: bool,
+    /// How much CPU time it may use; nothing = as much as it gets.
+    pub limit: Option<Limit>,
+}
+
+/// How much CPU time a group may use (`cpu.max`, `cpu.max.burst`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// CPU time in each period; nothing = unlimited.
+    pub quota: Option<Nanos>,
+    /// The period.
+    pub period: Nanos,
+    /// How much of the quota that was not used may be kept.
+    pub burst: Nanos,
 }
 
 /// Everything that runs on a machine.
@@ -176,7 +189,8 @@ impl Default for Workload {
 impl Workload {
     /// A workload of nothing, with the root group.
     pub fn new() -> Self {
-        let root = GroupSpec { path: "/".into(), parent: None, shares: Shares::DEFAULT, idle: false };
+        let root =
+            GroupSpec { path: "/".into(), parent: None, shares: Shares::DEFAULT, idle: false, limit: None };
         Self {
             templates: IdVec::new(),
             starts: Vec::new(),
@@ -218,6 +232,7 @@ impl Workload {
                     parent: Some(at),
                     shares: Shares::DEFAULT,
                     idle: false,
+                    limit: None,
                 })
             });
         }
