@@ -50,21 +50,22 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = RUN_COLUMNS)]
 pub(crate) struct Run {
-    /// The workload: an rt-app file (JSON); - is standard input.
+    /// The workload: a scenario (TOML) or an rt-app file (JSON), told apart by content; - is standard input.
     pub(crate) file: PathBuf,
-    /// The kernel whose scheduler runs it.
-    #[arg(long, value_name = "K", default_value = "6.12", value_parser = kernel())]
-    pub(crate) kernel: Kernel,
-    /// The machine it runs on: a name, Ncpu for N equal CPUs, or a file (see `zerolag topology`).
-    #[arg(long, value_name = "MACHINE", default_value = "2cpu")]
-    pub(crate) machine: String,
+    /// The kernel whose scheduler runs it. By default what the file says, else 6.12.
+    #[arg(long, value_name = "K", value_parser = kernel())]
+    pub(crate) kernel: Option<Kernel>,
+    /// The machine it runs on: a name, Ncpu for N equal CPUs, or a file (see `zerolag topology`). By default
+    /// what the file says, for an rt-app file 2cpu.
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
     /// Simulated time after which the run ends, with a unit (for example 500ms). By default what the file
-    /// says, else 10s. The run also ends when all tasks have.
+    /// says, for an rt-app file that does not, 10s. The run also ends when all tasks have.
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub(crate) duration: Option<Nanos>,
-    /// Where chance comes from, if the workload leaves anything to it.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
+    /// Where chance comes from, if the workload leaves anything to it. By default what the file says, else 1.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Set a feature (on or off), a tunable or cost (a time with a unit, or a number), hz (100, 250, 300,
     /// 1000), or costs (ideal, x86-server). May be given several times.
     #[arg(long = "set", value_name = "NAME=VALUE")]

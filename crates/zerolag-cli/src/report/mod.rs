@@ -29,7 +29,8 @@ pub(crate) struct Report {
     /// What ran, as the user named it.
     pub(crate) input: String,
     pub(crate) kernel: &'static str,
-    pub(crate) machine: String,
+    /// The machine by its name; nothing if the input describes it.
+    pub(crate) machine: Option<String>,
     pub(crate) cpus: usize,
     pub(crate) seed: u64,
     /// Simulated time.
@@ -80,39 +81,60 @@ impl Report {
     }
 
     fn task_rows(&self) -> Vec<Row> {
+        if self.tasks.len() > ROWS_MAX {
+            return self.added_up(|task| vec![(task.template.clone(), task.group.clone())]);
+        }
         let known = self.tasks.iter();
-        let mut rows: Vec<Row> = known
+        known
             .map(|(id, task)| Row {
                 name: task.name.clone(),
                 group: task.group.clone(),
                 tasks: 1,
                 figures: self.summary.tasks.get(id).cloned().unwrap_or_default(),
             })
-            .collect();
-        if rows.len() > ROWS_MAX {
-            rows = self.added_up(|task| (task.template.clone(), task.group.clone()));
-        }
-        rows
+            .collect()
     }
 
+    /// A group's figures are those of everybody below it.
     fn group_rows(&self) -> Vec<Row> {
-        self.added_up(|task| (String::new(), task.group.clone()))
+        self.added_up(|task| ancestors(&task.group).map(|path| (String::new(), path.to_owned())).collect())
     }
 
-    /// Rows of tasks that have the same name and group by `key`, in the order of their first tasks.
-    fn added_up(&self, key: impl Fn(&TaskName) -> (String, String)) -> Vec<Row> {
+    /// Adds each task's figures to the rows that `keys` names by name and group; in the order in which they
+    /// first come up.
+    fn added_up(&self, keys: impl Fn(&TaskName) -> Vec<(String, String)>) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         for (id, task) in &self.tasks {
-            let (name, group) = key(task);
-            let at = rows.iter().position(|r| (&r.name, &r.group) == (&name, &group)).unwrap_or_else(|| {
-                rows.push(Row { name, group, tasks: 0, figures: TaskFigures::default() });
-                rows.len() - 1
-            });
-            rows[at].tasks += 1;
-            if let Some(figures) = self.summary.tasks.get(id) {
-                rows[at].figures.add(figures);
+            for (name, group) in keys(task) {
+                let at = rows.iter().position(|r| (&r.name, &r.group) == (&name, &group));
+                let at = at.unwrap_or_else(|| {
+                    rows.push(Row { name, group, tasks: 0, figures: TaskFigures::default() });
+                    rows.len() - 1
+                });
+                rows[at].tasks += 1;
+                if let Some(figures) = self.summary.tasks.get(id) {
+                    rows[at].figures.add(figures);
+                }
             }
         }
         rows
+    }
+}
+
+/// The groups that a path leads through, the root first: `/`, `/a`, `/a/b`.
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
+    std::iter::once("/").chain(ends.filter(|&end| end > 1).map(|end| &path[..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_leads_through_its_ancestors() {
+        assert_eq!(ancestors("/").collect::<Vec<_>>(), ["/"]);
+        assert_eq!(ancestors("/a").collect::<Vec<_>>(), ["/", "/a"]);
+        assert_eq!(ancestors("/a/bc/d").collect::<Vec<_>>(), ["/", "/a", "/a/bc", "/a/bc/d"]);
     }
 }

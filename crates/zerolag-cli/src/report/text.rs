@@ -29,11 +29,12 @@ impl Report {
     pub(crate) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
-            "{}: Linux {} on {} ({} CPUs), {} ms, seed {}",
+            "{}: Linux {} on {}{} CPU{}, {} ms, seed {}",
             self.input,
             self.kernel,
-            self.machine,
+            self.machine.as_ref().map_or(String::new(), |name| format!("{name}, ")),
             self.cpus,
+            if self.cpus == 1 { "" } else { "s" },
             ms(self.duration),
             self.seed
         )?;

@@ -73,6 +73,82 @@ fn json_says_what_ran_and_how_it_ended() {
     assert_eq!(json["groups"][0]["tasks"], 3);
 }
 
+/// Runs a scenario file with this text.
+fn scenario(text: &str, args: &[&str]) -> Output {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("s.toml");
+    fs::write(&path, text).unwrap();
+    support::run(&[&["run", path.to_str().unwrap()], args].concat())
+}
+
+const HOGS: &str = r#"
+    machine = "1cpu"
+    duration = "1s"
+    [cgroup."/a/b"]
+    "cpu.weight" = 300
+    [cgroup."/c"]
+    "cpu.weight" = 100
+    [[workload]]
+    kind = "hog"
+    name = "in"
+    count = 2
+    cgroup = "/a/b"
+    [[workload]]
+    kind = "hog"
+    name = "out"
+    cgroup = "/c"
+"#;
+
+#[test]
+fn a_scenario_is_known_by_its_content() {
+    let output = scenario(HOGS, &["--json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let names: Vec<_> = json["tasks"].as_array().unwrap().iter().map(|t| &t["name"]).collect();
+    assert_eq!(names, ["in-0", "in-1", "out"]);
+    assert_eq!(json["machine"], Value::Null);
+}
+
+#[test]
+fn a_groups_figures_include_those_below() {
+    let output = scenario(HOGS, &["--json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let groups: Vec<_> = json["groups"].as_array().unwrap().iter().collect();
+    let paths: Vec<_> = groups.iter().map(|g| g["group"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["/", "/a", "/a/b", "/c"]);
+    let share = |n: usize| groups[n]["share"].as_f64().unwrap();
+    assert_eq!(share(1), share(2));
+    assert!((share(0) - 1.0).abs() < 1e-6 && (share(1) + share(3) - share(0)).abs() < 1e-6);
+    // Both groups' parents have the default weight.
+    assert!((share(1) - 0.5).abs() < 0.02, "{}", share(1));
+}
+
+#[test]
+fn the_command_line_takes_precedence_over_the_file() {
+    let args = ["--json", "--machine", "2cpu", "--duration", "500ms", "--seed", "9"];
+    let json: Value = serde_json::from_slice(&scenario(HOGS, &args).stdout).unwrap();
+    assert_eq!((&json["machine"], &json["cpu_count"]), (&"2cpu".into(), &2.into()));
+    assert_eq!((&json["duration_ms"], &json["seed"]), (&500.0.into(), &9.into()));
+}
+
+#[test]
+fn a_mistake_in_a_scenario_is_named_with_its_place() {
+    let output =
+        scenario("machine = \"1cpu\"\nduration = \"1s\"\n[[workload]]\nkind = \"hgo\"\nname = \"a\"\n", &[]);
+    assert_eq!(output.status.code(), Some(2));
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(complaint.contains("s.toml:4:") && complaint.contains("did you mean 'hog'"), "{complaint}");
+}
+
+#[test]
+fn the_examples_run() {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let output = support::run(&["run", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(0), "{path:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
 #[test]
 fn a_run_ends_when_all_tasks_have() {
     let json = json(r#"{ "tasks": { "a": { "loop": 1, "run": 5000 } } }"#, &[]);

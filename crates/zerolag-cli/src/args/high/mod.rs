@@ -2,6 +2,7 @@
 //! What the words mean: from what the user typed to the libraries' own types.
 
 pub(crate) mod settings;
+pub(crate) mod workload;
 
 use std::fmt;
 use std::fs::File;

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Workload files of all kinds, with what the command line says about them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use zerolag_core::kernel::Kernel;
+use zerolag_core::units::Nanos;
+use zerolag_sim::scenario::{self, Overrides, Scenario};
+use zerolag_sim::sim::Setup;
+use zerolag_sim::workload::Workload;
+use zerolag_sim::workload::rtapp::{self, Compiled, RtApp};
+
+use super::{Source, config, machine, settings};
+use crate::args::low;
+use crate::failure::Failure;
+
+/// How long an rt-app file runs if neither it nor the user says.
+const DURATION_DEFAULT: Nanos = Nanos::from_secs(10);
+/// What an rt-app file runs on if the user does not say.
+const KERNEL_DEFAULT: Kernel = Kernel::V6_12;
+const MACHINE_DEFAULT: &str = "2cpu";
+
+/// A file that has been read.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub(crate) scenario: Scenario,
+    /// The machine as the user named it; nothing if the file describes it.
+    pub(crate) machine: Option<String>,
+    /// What it says beyond a scenario, if it is an rt-app file.
+    pub(crate) app: Option<(RtApp, Compiled)>,
+}
+
+impl Input {
+    /// Reads the file, whichever kind it is. rt-app's programs report where they are if `observe`.
+    pub(crate) fn read(args: &low::Run, observe: bool) -> Result<Self, Failure> {
+        let source = Source::new(&args.file);
+        let bytes = source.read()?;
+        let mut input = if is_json(&bytes) {
+            rtapp(args, &source, &bytes, observe)?
+        } else {
+            toml(args, &source, &bytes)?
+        };
+        for assignment in &args.settings {
+            settings::apply(&mut input.scenario.setup, assignment)?;
+        }
+        if input.scenario.duration == Nanos::ZERO {
+            return Err(source.failure("a run of no time shows nothing; give a --duration"));
+        }
+        Ok(input)
+    }
+}
+
+/// An object, or a comment before one; TOML begins with neither.
+fn is_json(bytes: &[u8]) -> bool {
+    let first = bytes.iter().find(|b| !b.is_ascii_whitespace());
+    matches!(first, Some(b'{' | b'/'))
+}
+
+fn toml(args: &low::Run, source: &Source, bytes: &[u8]) -> Result<Input, Failure> {
+    let overrides = Overrides {
+        kernel: args.kernel,
+        machine: args.machine.as_deref().map(machine).transpose()?,
+        duration: args.duration,
+        seed: args.seed,
+    };
+    let beside = args.file.parent().unwrap_or(Path::new("")).to_owned();
+    let files = |name: &str| fs::read(beside.join(PathBuf::from(name)));
+    let scenario = scenario::read(&source.to_string(), bytes, &overrides, &files).map_err(Failure::input)?;
+    Ok(Input { scenario, machine: args.machine.clone(), app: None })
+}
+
+fn rtapp(args: &low::Run, source: &Source, bytes: &[u8], observe: bool) -> Result<Input, Failure> {
+    let name = args.machine.clone().unwrap_or_else(|| MACHINE_DEFAULT.to_owned());
+    let topology = machine(&name)?;
+    let config = config(args.kernel.unwrap_or(KERNEL_DEFAULT), topology.cpu_count())?;
+    let mut setup = Setup::new(topology, config);
+    setup.seed = args.seed.unwrap_or(setup.seed);
+
+    let mode = if args.rtapp_compat { rtapp::Mode::Compatible } else { rtapp::Mode::Strict };
+    let file = source.to_string();
+    let app = rtapp::read(&file, bytes, mode, rtapp::SuspendName::default()).map_err(Failure::input)?;
+    let mut workload = Workload::new();
+    let options = rtapp::Options { observe, ..rtapp::Options::default() };
+    let compiled = rtapp::add(&app, &mut workload, &setup.topology, &options).map_err(Failure::input)?;
+    for remark in app.remarks.iter().chain(&compiled.remarks) {
+        eprintln!("zerolag: {source}:{}: {}", remark.at, remark.text);
+    }
+    let duration = args.duration.or(app.global.duration).unwrap_or(DURATION_DEFAULT);
+    let scenario = Scenario { file, duration, setup, workload, changes: Vec::new() };
+    Ok(Input { scenario, machine: Some(name), app: Some((app, compiled)) })
+}
