@@ -13,27 +13,45 @@ const POLICIES: &str = "normal, batch, idle, fifo:N or rr:N with a priority N fr
 /// Reads the attributes of a table. A group that it names must be declared.
 pub(crate) fn read(section: &Section<'_>, cpus: usize, w: &Workload) -> Result<Attributes, ScenarioError> {
     let timer_slack = section.duration("timer_slack")?;
-    Ok(Attributes { timer_slack, ..read_without_slack(section, cpus, w)? })
+    Ok(Attributes { timer_slack, ..read_changeable(section, cpus, w)? })
 }
 
 /// Reads those that somebody else can change.
-pub(super) fn read_without_slack(
+pub(super) fn read_changeable(
     section: &Section<'_>,
     cpus: usize,
     w: &Workload,
 ) -> Result<Attributes, ScenarioError> {
-    let group = match section.get("cgroup") {
-        None => None,
-        Some(entry) => Some(super::groups::find(&entry, w)?),
-    };
     Ok(Attributes {
-        group,
-        affinity: section.get("cpus").map(|e| e.cpus(cpus)).transpose()?,
         nice: section.integer("nice", -20..=19)?.and_then(Nice::new),
         policy: section.get("policy").map(|e| policy(&e)).transpose()?,
-        slice: section.get("slice").map(|e| e.some_time()).transpose()?,
-        timer_slack: None,
+        ..read_placement(section, cpus, w)?
     })
+}
+
+/// Reads those that say where a task is and how long its requests are.
+pub(super) fn read_placement(
+    section: &Section<'_>,
+    cpus: usize,
+    w: &Workload,
+) -> Result<Attributes, ScenarioError> {
+    Ok(Attributes {
+        group: section.get("cgroup").map(|e| super::groups::find(&e, w)).transpose()?,
+        affinity: section.get("cpus").map(|e| e.cpus(cpus)).transpose()?,
+        slice: section.get("slice").map(|e| e.some_time()).transpose()?,
+        ..Attributes::default()
+    })
+}
+
+/// What one does not say is as the other says.
+pub(crate) fn fill_in(attributes: &mut Attributes, other: &Attributes) {
+    let a = attributes;
+    a.nice = a.nice.or(other.nice);
+    a.policy = a.policy.or(other.policy);
+    a.slice = a.slice.or(other.slice);
+    a.affinity = a.affinity.take().or_else(|| other.affinity.clone());
+    a.group = a.group.or(other.group);
+    a.timer_slack = a.timer_slack.or(other.timer_slack);
 }
 
 fn policy(entry: &Entry<'_>) -> Result<Policy, ScenarioError> {

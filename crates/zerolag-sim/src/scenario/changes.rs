@@ -90,7 +90,7 @@ fn read_task(
     }
     // `None`, not "default": a slice can be changed but not taken back by a file.
     let Attributes { nice, policy, slice, affinity, group, timer_slack: _ } =
-        attributes::read_without_slack(&section, cpus, w)?;
+        attributes::read_changeable(&section, cpus, w)?;
     let before = changes.len();
     let mut add = |change| changes.push(Change::Tasks { pattern: pattern.clone(), change });
     nice.map(TaskChange::Nice).into_iter().for_each(&mut add);

@@ -69,6 +69,7 @@ use zerolag_core::units::{Instant, Nanos};
 
 pub use error::{Fault, ScenarioError};
 pub use setup::Files;
+pub use tasks::RtAppPart;
 
 use self::names::Names;
 use self::section::{Section, Source};
@@ -77,7 +78,7 @@ use crate::sim::{Change, Setup, Sim};
 use crate::workload::Workload;
 
 /// Everything that a scenario file says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// The file.
     pub file: String,
@@ -89,6 +90,8 @@ pub struct Scenario {
     pub workload: Workload,
     /// What is changed, and when.
     pub changes: Vec<(Instant, Change)>,
+    /// Which of it comes from rt-app files, for their logs.
+    pub rtapps: Vec<RtAppPart>,
 }
 
 /// What somebody else has said already; it takes precedence over the file.
@@ -129,10 +132,10 @@ pub fn read(
     let mut names = Names::default();
     groups::read(&root, &mut workload)?;
     names.declare(&root, &mut workload)?;
-    tasks::read(&root, cpus, &mut names, &mut workload)?;
+    let rtapps = tasks::read(&root, &setup, files, &mut names, &mut workload)?;
     let changes = changes::read(&root, &setup.config, cpus, &workload)?;
     root.finish()?;
-    Ok(Scenario { file: file.into(), duration, setup, workload, changes })
+    Ok(Scenario { file: file.into(), duration, setup, workload, changes, rtapps })
 }
 
 impl Scenario {

@@ -6,42 +6,90 @@
 //! | `program` (without `kind`) | `program`: see [`super::language`] |
 //! | `hog` | `work`: how much, without end if it is left out |
 //! | `periodic` | `run`, and `sleep` or `period` |
+//! | `rt-app` | `file`: rt-app's JSON; `compatible = true` reads it exactly as rt-app does; no `name`, `count`, `nice`, `policy` |
 //!
-//! Common to all: `name`, `count`, `start`, and the attributes `cgroup`, `cpus`, `nice`, `policy`, `slice`,
+//! Common to all others: `name`, `count`, `start`, and the attributes `cgroup`, `cpus`, `nice`, `policy`, `slice`,
 //! `timer_slack`. Of a count of several, tasks are called `NAME-0`, `NAME-1` and so on; with a count of 0 the
 //! workload is only there to be forked.
 
+use zerolag_core::ids::GroupId;
 use zerolag_core::units::{Instant, Nanos};
 
 use super::error::{Fault, ScenarioError};
 use super::names::Names;
 use super::section::{Entry, Section};
-use super::{attributes, language};
-use crate::program::Program;
+use super::{Files, attributes, language};
+use crate::program::{Op, Program};
+use crate::sim::Setup;
 use crate::workload::periodic::Rest;
+use crate::workload::rtapp::{self, Compiled, Mode, RtApp, SuspendName};
 use crate::workload::{Start, Template, TemplateId, Workload, hog, periodic};
 
-const KINDS: [&str; 3] = ["program", "hog", "periodic"];
+const KINDS: [&str; 4] = ["program", "hog", "periodic", "rt-app"];
 /// More tasks than this are more likely a slip than a wish.
 const COUNT_MAX: i64 = 1_000_000;
 
-/// Reads all workloads.
+/// Reads all workloads. Those from rt-app files are returned.
 pub(super) fn read(
     root: &Section<'_>,
-    cpus: usize,
+    setup: &Setup,
+    files: Files<'_>,
     names: &mut Names,
     w: &mut Workload,
-) -> Result<(), ScenarioError> {
-    let sections = root.sections("workload")?;
+) -> Result<Vec<RtAppPart>, ScenarioError> {
+    let cpus = setup.topology.cpu_count();
     let mut reserved = Vec::new();
+    let mut from_files = Vec::new();
     // Names first: a program may fork what comes after it.
-    for section in &sections {
-        reserved.push(reserve(section, names, w)?);
+    for section in root.sections("workload")? {
+        match section.get("kind") {
+            Some(kind) if kind.text()? == "rt-app" => from_files.push(section),
+            _ => reserved.push((reserve(&section, names, w)?, section)),
+        }
     }
-    for (section, template) in sections.into_iter().zip(reserved) {
+    for (template, section) in reserved {
         read_one(section, template, cpus, names, w)?;
     }
-    Ok(())
+    from_files.into_iter().map(|section| read_rtapp(section, setup, files, w)).collect()
+}
+
+/// What comes from an rt-app file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RtAppPart {
+    /// What the file says.
+    pub app: RtApp,
+    /// What its programs report.
+    pub compiled: Compiled,
+}
+
+fn read_rtapp(
+    section: Section<'_>,
+    setup: &Setup,
+    files: Files<'_>,
+    w: &mut Workload,
+) -> Result<RtAppPart, ScenarioError> {
+    let entry = section.need("file", "the name of an rt-app file")?;
+    let file = entry.text()?;
+    let mode = match section.boolean("compatible")? {
+        Some(true) => Mode::Compatible,
+        _ => Mode::Strict,
+    };
+    let start = Instant(section.duration("start")?.unwrap_or(Nanos::ZERO).0);
+    let common = attributes::read_placement(&section, setup.topology.cpu_count(), w)?;
+    section.finish()?;
+
+    let bytes =
+        files(file).map_err(|e| entry.error(Fault::Unreadable { file: file.into(), why: e.to_string() }))?;
+    let wrong = |e| entry.error(Fault::RtApp(Box::new(e)));
+    let app = rtapp::read(file, &bytes, mode, SuspendName::default()).map_err(wrong)?;
+    let first = w.templates.len();
+    let group = common.group.unwrap_or(GroupId::ROOT);
+    let options = rtapp::Options { start, group, observe: true, ..rtapp::Options::default() };
+    let compiled = rtapp::add(&app, w, &setup.topology, &options).map_err(wrong)?;
+    for (_, template) in w.templates.iter_mut().skip(first) {
+        attributes::fill_in(&mut template.attributes, &common);
+    }
+    Ok(RtAppPart { app, compiled })
 }
 
 fn reserve(section: &Section<'_>, names: &mut Names, w: &mut Workload) -> Result<TemplateId, ScenarioError> {
@@ -78,6 +126,11 @@ fn read_one(
     let attributes = attributes::read(&section, cpus, w)?;
     section.finish()?;
 
+    let marks = program.ops().iter().filter_map(|op| match op {
+        Op::Mark(number) => Some(number + 1),
+        _ => None,
+    });
+    w.marks = w.marks.max(marks.max().unwrap_or(0));
     let name = w.templates[template].name.clone();
     w.templates[template] = Template { attributes, ..Template::new(name.clone(), program) };
     for n in 0..count {

@@ -179,6 +179,7 @@ fn mistakes_are_named_with_their_place() {
         (program("run unifrom(1ms, 2ms)"), "did you mean 'uniform'?"),
         (program("run 1ms\\nrnu 1ms"), "s.toml:5:11: in the program: found 'rnu'"),
         (task("program = '''\nrun 1ms\nrnu 1ms\n'''"), "s.toml:7:1: in the program: found 'rnu'"),
+        (with("[[workload]]\nkind = \"rt-app\"\nfile = \"x\""), "cannot read 'x'"),
         (with("barrier.b = {}"), "barrier b has no 'parties'"),
         (with("semaphore.s = { initial = 2, max = 1 }"), "'initial' is 2; accepted: an integer from 0 to 1"),
         (with("[[at]]\ntime = \"1s\""), "at 1 has no 'task'"),
@@ -227,6 +228,24 @@ fn a_machine_can_come_from_a_file() {
     let broken = |_: &str| Ok(b"cpus = 0".to_vec());
     let error = read("s.toml", text.as_bytes(), &Overrides::default(), &broken).unwrap_err();
     assert!(error.to_string().starts_with("s.toml:1:11: the machine: box.toml"), "{error}");
+}
+
+#[test]
+fn rt_app_files_are_part_of_a_scenario() {
+    let text = format!(
+        "{HEAD}cgroup.\"/g\" = {{}}\n[[workload]]\nkind = \"rt-app\"\nfile = \"a.json\"\ncgroup = \"/g\"\n"
+    );
+    let with = |json: &'static str| {
+        let files = move |_: &str| Ok(json.as_bytes().to_vec());
+        read("s.toml", text.as_bytes(), &Overrides::default(), &files)
+    };
+    let scenario = with(r#"{ "tasks": { "a": { "loop": 2, "run": 1000, "sleep": 1000 } } }"#).unwrap();
+    let template = &scenario.workload.templates[crate::workload::TemplateId(0)];
+    assert_eq!(template.attributes.group, scenario.workload.group_by_path("/g"));
+    let mut sim = scenario.simulate().unwrap();
+    assert_eq!(sim.run_until(Instant::MAX, &mut ()), Some(&crate::sim::Stop::Finished));
+    let error = with(r#"{ "tasks": { "a": { "rnu": 1000 } } }"#).unwrap_err();
+    assert!(error.to_string().starts_with("s.toml:6:8: a.json:1:21: unknown key 'rnu'"), "{error}");
 }
 
 proptest! {
