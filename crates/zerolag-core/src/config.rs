@@ -6,8 +6,8 @@ use crate::features::Features;
 use crate::kernel::Kernel;
 use crate::units::Nanos;
 use crate::variants::{
-    Anchor, BandwidthRules, ClockSkip, Descent, GroupReweight, InitialUtil, Protection, Reweight, UtilEst,
-    Yielding,
+    Anchor, BandwidthRules, ClockSkip, Descent, GroupReweight, InitialUtil, PreemptAt, Protection, Reweight,
+    Rounding, Search, UtilEst, Yielding,
 };
 
 /// A complete configuration: change any part of it to ask "what if".
@@ -51,7 +51,9 @@ impl Config {
 pub enum FairPolicy {
     /// The Completely Fair Scheduler: the least vruntime runs next.
     Cfs,
-    /// Earliest Eligible Virtual Deadline First.
+    /// Earliest Eligible Virtual Deadline First, in order of vruntime: March 2023 to 6.7.
+    Eevdf2023,
+    /// Earliest Eligible Virtual Deadline First, in order of deadlines.
     Eevdf,
 }
 
@@ -138,6 +140,17 @@ pub struct Variants {
     pub reweight: Reweight,
     /// What `sched_yield()` gives up.
     pub yielding: Yielding,
+    /// How virtual time is rounded.
+    pub rounding: Rounding,
+    /// How the pick searches a timeline in order of vruntime.
+    pub search: Search,
+    /// When the running entity is measured against the others.
+    pub preempt_at: PreemptAt,
+    /// Requests are as long as latency nice makes them.
+    pub latency_nice: bool,
+    /// The sum of slices follows when a group's latency nice changes while the group is queued. The series
+    /// of March 2023 forgot that, and the sum is wrong from then on.
+    pub slice_sums_exact: bool,
     /// How a task's utilisation is remembered over its sleep.
     pub util_est: UtilEst,
     /// A task may ask for a slice of its own (`sched_setattr()` with a runtime).

@@ -6,6 +6,7 @@ use core::fmt;
 
 use crate::fair::bandwidth::Bandwidth;
 use crate::ids::{CpuId, EntityId, GroupId, Id, QueueId};
+use crate::latency::LatencyNice;
 use crate::units::Weight;
 
 /// `cpu.shares`, 2 to 262144; 1024 is the default and equals `cpu.weight` 100.
@@ -65,6 +66,8 @@ pub struct Group {
     pub load_avg: i64,
     /// It is idle (`cpu.idle`): it gives way to everything else.
     pub idle: bool,
+    /// How much it minds waiting (`cpu.latency.nice`), in kernels that ask.
+    pub latency_nice: LatencyNice,
     /// How much CPU time it may use.
     pub bandwidth: Bandwidth,
     /// The groups in it, in the order in which they were made.

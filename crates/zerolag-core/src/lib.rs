@@ -19,6 +19,7 @@ pub mod features;
 pub mod group;
 pub mod ids;
 pub mod kernel;
+pub mod latency;
 pub mod nice;
 pub mod pelt;
 mod presets;

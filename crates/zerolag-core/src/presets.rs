@@ -6,8 +6,8 @@ use crate::config::{FairPolicy, TunableScaling, Tunables, Variants};
 use crate::domain::DomainRules;
 use crate::units::Nanos;
 use crate::variants::{
-    Anchor, BandwidthRules, ClockSkip, Descent, GroupReweight, InitialUtil, Protection, Reweight, UtilEst,
-    Yielding,
+    Anchor, BandwidthRules, ClockSkip, Descent, GroupReweight, InitialUtil, PreemptAt, Protection, Reweight,
+    Rounding, Search, UtilEst, Yielding,
 };
 
 /// What makes a kernel, apart from its features.
@@ -50,6 +50,24 @@ pub(crate) const LINUX_6_1: Preset = Preset {
     },
 };
 
+/// The end of "EEVDF using latency-nice" of March 2023, put onto 6.1.192: all that is not the policy is 6.1.
+pub(crate) const EEVDF_RFC: Preset = Preset {
+    policy: FairPolicy::Eevdf2023,
+    tunables: tunables(Nanos(750_000)),
+    scaling: TunableScaling::Logarithmic,
+    variants: Variants {
+        protection: Protection::Never,
+        reweight: Reweight::Stay,
+        yielding: Yielding::OneRequest,
+        rounding: Rounding::TowardZero,
+        search: Search::Literal,
+        preempt_at: PreemptAt::Tick,
+        latency_nice: true,
+        slice_sums_exact: false,
+        ..LINUX_6_1.variants
+    },
+};
+
 /// Linux 6.12.117: EEVDF with delayed dequeue, custom slices and relative deadlines.
 pub(crate) const LINUX_6_12: Preset = Preset {
     policy: FairPolicy::Eevdf,
@@ -66,6 +84,11 @@ pub(crate) const LINUX_6_12: Preset = Preset {
         protection: Protection::UntilDeadline,
         reweight: Reweight::KeepLag,
         yielding: Yielding::RestOfRequest,
+        rounding: Rounding::Down,
+        search: Search::Exact,
+        preempt_at: PreemptAt::RequestEnd,
+        latency_nice: false,
+        slice_sums_exact: true,
         util_est: UtilEst::WithinCapacity,
         custom_slices: true,
         group_slices: true,
@@ -93,6 +116,11 @@ pub(crate) const LINUX_6_18: Preset = Preset {
         protection: Protection::ForShortestSlice,
         reweight: Reweight::PlaceAgain,
         yielding: Yielding::RestOfRequestSameSlice,
+        rounding: Rounding::Down,
+        search: Search::Exact,
+        preempt_at: PreemptAt::RequestEnd,
+        latency_nice: false,
+        slice_sums_exact: true,
         util_est: UtilEst::Unbounded,
         custom_slices: true,
         group_slices: true,

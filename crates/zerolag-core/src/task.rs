@@ -4,6 +4,7 @@
 use crate::cpu_set::CpuSet;
 use crate::fair::tasks::TaskLink;
 use crate::ids::{CpuId, EntityId, GroupId, TaskId};
+use crate::latency::LatencyNice;
 use crate::nice::{Nice, Policy};
 use crate::units::{Jiffies, Nanos};
 
@@ -46,6 +47,8 @@ pub struct Task {
     pub nice: Nice,
     /// Its policy.
     pub policy: Policy,
+    /// How much it minds waiting, in kernels that ask.
+    pub latency_nice: LatencyNice,
     /// What it is doing.
     pub state: TaskState,
     /// Whether it is on a run queue.
@@ -111,6 +114,8 @@ pub struct TaskSpec {
     pub nice: Nice,
     /// The policy.
     pub policy: Policy,
+    /// Latency nice; must be 0 in kernels without it.
+    pub latency_nice: LatencyNice,
     /// Request length asked for with `sched_setattr()`, clamped to 0.1 to 100 ms; nothing = the base slice.
     pub slice: Option<Nanos>,
     /// Where it may run; must contain `cpu`.

@@ -9,6 +9,7 @@ use zerolag_core::event::EventKind;
 use zerolag_core::fair::bandwidth::{Bandwidth, BandwidthError, BandwidthTimer};
 use zerolag_core::ids::{CpuId, GroupId, TaskId};
 use zerolag_core::kernel::Kernel;
+use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 use zerolag_core::scheduler::{Effect, Scheduler};
 use zerolag_core::task::{TaskSpec, TaskState};
@@ -57,8 +58,19 @@ impl Machine {
         for cpu in (0..CPUS).map(CpuId) {
             for group in [GroupId::ROOT, outer, inner] {
                 let (nice, policy, affinity) = (Nice::ZERO, Policy::Normal, CpuSet::single(cpu));
-                let task =
-                    machine.s.fork(now, None, TaskSpec { cpu, group, nice, policy, slice: None, affinity });
+                let task = machine.s.fork(
+                    now,
+                    None,
+                    TaskSpec {
+                        cpu,
+                        group,
+                        nice,
+                        policy,
+                        latency_nice: LatencyNice::ZERO,
+                        slice: None,
+                        affinity,
+                    },
+                );
                 machine.s.wake_new(now, cpu, task);
                 machine.settle(cpu);
                 machine.tasks.push(task);

@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use zerolag_core::config::Config;
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::ids::{CpuId, GroupId, TaskId};
+use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 use zerolag_core::scheduler::Scheduler;
 use zerolag_core::task::TaskSpec;
@@ -53,6 +54,7 @@ impl Loop {
                     group,
                     nice: Nice::ZERO,
                     policy: Policy::Normal,
+                    latency_nice: LatencyNice::ZERO,
                     slice: None,
                     affinity: CpuSet::single(CPU),
                 },

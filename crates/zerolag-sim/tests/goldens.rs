@@ -67,6 +67,12 @@ fn linux_6_1() {
 }
 
 #[test]
+fn eevdf_of_march_2023() {
+    // Scheduling domains and balancing.
+    check("eevdf-rfc", &["35", "39"]);
+}
+
+#[test]
 fn linux_6_12() {
     // From 34 on: scheduling domains and balancing.
     let different = ["34", "35", "36", "37", "38", "39", "40", "41", "42", "43", "44", "45", "46", "47"];

@@ -28,12 +28,13 @@ use core::fmt;
 
 use crate::config::FairPolicy;
 use crate::fair::queue::CfsRq;
-use crate::fair::timeline::{ByDeadline, ByVruntime, Fault};
+use crate::fair::timeline::{ByDeadline, ByVruntime, ByVruntimeWithDeadline, Fault};
+use crate::features::Feature;
 use crate::ids::{CpuId, EntityId, GroupId, IdVec, QueueId};
 use crate::scheduler::Scheduler;
 use crate::task::TaskState;
 use crate::units::VTime;
-use crate::variants::Anchor;
+use crate::variants::{Anchor, Rounding, Search};
 
 /// One row of the table: an invariant, its number, what it says and why it must hold.
 macro_rules! invariants {
@@ -89,20 +90,23 @@ invariants! {
     Summaries "I2"
         "each node's summary is the least over its subtree"
         "definition; the pick relies on it";
+    SliceSum "I3"
+        "the stored sum of slice * weight is that of the timeline"
+        "2023 series, patch 14; its own code lets it drift, which can be had";
     Structure "I4"
         "the first entity is cached, the running one is not in the timeline, a delayed one is queued"
         "definition";
     MeanOfLags "I5"
-        "lags add up to nothing: 0 <= sum w (v - V) < W, as V is rounded down"
+        "lags add up to nothing but for rounding: 0 <= sum w (v - V) < W, if V is rounded down"
         "TR-95-22, section 3; rounding";
     ZeroLagEligible "I6"
-        "who stands at V is eligible"
+        "who stands at V is eligible, if V is rounded down"
         "comment of avg_vruntime()";
     PickIsBest "I9"
-        "the pick is eligible and nobody eligible has an earlier deadline, unless the running one is protected"
+        "the pick is eligible and nobody eligible has an earlier deadline, unless the running one is protected, or the search is the literal one of 2023"
         "TR-95-22, section 2";
     AnchorForwards "I10"
-        "min_vruntime never goes back, and keys times weights stay below 2^62"
+        "min_vruntime never goes back (but with MINIMAL_VA), and keys times weights stay below 2^62"
         "comment of update_min_vruntime()";
     WorkConserving "I13"
         "no CPU is idle while somebody waits there, but for a reschedule that is pending"
@@ -143,6 +147,15 @@ pub fn audit(scheduler: &Scheduler) -> Result<(), Violation> {
     scheduler.cpus.ids().try_for_each(|cpu| work_conserving(scheduler, cpu))
 }
 
+/// The check of the 2023 series after each insertion and removal (`VALIDATE_QUEUE`): sums and summaries of one
+/// queue. A wrong one is a bug, so it panics; the kernel warns, and repairs the sums.
+pub(crate) fn validate(scheduler: &Scheduler, q: QueueId) {
+    let queue = Queue::of(scheduler, q);
+    if let Err(violation) = queue.sums().and_then(|()| queue.timeline()) {
+        panic!("{violation}");
+    }
+}
+
 /// The same, and what must hold from one state to the next.
 #[derive(Clone, Debug, Default)]
 pub struct Auditor {
@@ -158,7 +171,8 @@ impl Auditor {
     /// Checks a state that follows the one seen last.
     pub fn observe(&mut self, scheduler: &Scheduler) -> Result<(), Violation> {
         audit(scheduler)?;
-        let forwards = scheduler.config.variants.anchor == Anchor::Minimum;
+        let config = &scheduler.config;
+        let forwards = config.variants.anchor == Anchor::Minimum && !config.features.has(Feature::MinimalVa);
         for (q, &before) in self.anchors.iter() {
             let queue = &scheduler.queues[q];
             if forwards && queue.anchor.before(before) {
@@ -184,12 +198,13 @@ fn work_conserving(s: &Scheduler, cpu: CpuId) -> Result<(), Violation> {
 /// One queue under audit.
 struct Queue<'a> {
     s: &'a Scheduler,
+    q: QueueId,
     queue: &'a CfsRq,
 }
 
 impl<'a> Queue<'a> {
     fn of(s: &'a Scheduler, q: QueueId) -> Self {
-        Self { s, queue: &s.queues[q] }
+        Self { s, q, queue: &s.queues[q] }
     }
 
     fn violation(&self, invariant: Invariant, found: String) -> Violation {
@@ -210,7 +225,7 @@ impl<'a> Queue<'a> {
         self.counts()?;
         match self.s.config.policy {
             FairPolicy::Cfs => Ok(()),
-            FairPolicy::Eevdf => {
+            FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {
                 self.sums()?;
                 self.mean()?;
                 self.pick()
@@ -227,11 +242,12 @@ impl<'a> Queue<'a> {
         self.queue.competing_curr(&self.s.entities).into_iter().chain(self.waiting()).collect()
     }
 
-    fn structure(&self) -> Result<(), Violation> {
+    fn timeline(&self) -> Result<(), Violation> {
         let entities = &self.s.entities;
         let timeline = &self.queue.timeline;
         let fault = match self.s.config.policy {
             FairPolicy::Cfs => timeline.check::<ByVruntime>(entities),
+            FairPolicy::Eevdf2023 => timeline.check::<ByVruntimeWithDeadline>(entities),
             FairPolicy::Eevdf => timeline.check::<ByDeadline>(entities),
         };
         fault.map_err(|fault| match fault {
@@ -243,7 +259,12 @@ impl<'a> Queue<'a> {
                 self.violation(Invariant::Summaries, format!("{id:?}: {:?}", entities[id].subtree_min))
             }
             Fault::Shape(_) | Fault::First => self.violation(Invariant::Structure, format!("{fault:?}")),
-        })?;
+        })
+    }
+
+    fn structure(&self) -> Result<(), Violation> {
+        self.timeline()?;
+        let entities = &self.s.entities;
         for id in self.waiting() {
             let entity = &entities[id];
             let sound = entity.on_rq && self.queue.curr != Some(id);
@@ -285,7 +306,7 @@ impl<'a> Queue<'a> {
     }
 
     fn sums(&self) -> Result<(), Violation> {
-        let (mut keys, mut weights) = (0_i64, 0_u64);
+        let (mut keys, mut weights, mut slices) = (0_i64, 0_u64, 0_u64);
         let mut greatest = 0_u128;
         for id in self.waiting() {
             let entity = &self.s.entities[id];
@@ -293,6 +314,7 @@ impl<'a> Queue<'a> {
             let key = entity.vruntime.since(self.queue.anchor).0;
             keys = keys.wrapping_add(key.wrapping_mul(weight as i64));
             weights += weight;
+            slices = slices.wrapping_add(entity.slice.0.wrapping_mul(weight));
             greatest = greatest.max(u128::from(key.unsigned_abs()) * u128::from(weight));
         }
         let q = self.queue;
@@ -301,6 +323,11 @@ impl<'a> Queue<'a> {
         })?;
         self.require(Invariant::WeightSum, q.weight_sum == weights, || {
             format!("{} stored, {weights} recomputed", q.weight_sum)
+        })?;
+        let (variants, policy) = (&self.s.config.variants, self.s.config.policy);
+        let followed = policy == FairPolicy::Eevdf2023 && variants.slice_sums_exact;
+        self.require(Invariant::SliceSum, !followed || q.slice_weight_sum == slices, || {
+            format!("{} stored, {slices} recomputed", q.slice_weight_sum)
         })?;
         self.require(Invariant::AnchorForwards, greatest < 1 << 62, || format!("{greatest}"))
     }
@@ -311,7 +338,7 @@ impl<'a> Queue<'a> {
         if competing.is_empty() {
             return Ok(());
         }
-        let now = self.queue.virtual_time(entities);
+        let now = self.s.virtual_time(self.q);
         let weight: i128 = competing.iter().map(|&id| i128::from(entities[id].table_weight())).sum();
         let lead: i128 = competing
             .iter()
@@ -319,11 +346,16 @@ impl<'a> Queue<'a> {
                 i128::from(entities[id].vruntime.since(now).0) * i128::from(entities[id].table_weight())
             })
             .sum();
-        self.require(Invariant::MeanOfLags, (0..weight).contains(&lead), || {
+        let rounding = match self.s.config.variants.rounding {
+            Rounding::Down => 0..weight,
+            Rounding::TowardZero => 1 - weight..weight,
+        };
+        self.require(Invariant::MeanOfLags, rounding.contains(&lead), || {
             format!("sum of leads {lead}, sum of weights {weight}")
         })?;
         let mean = self.queue.mean(entities);
-        self.require(Invariant::ZeroLagEligible, self.queue.is_eligible_at(mean, now), || {
+        let down = self.s.config.variants.rounding == Rounding::Down;
+        self.require(Invariant::ZeroLagEligible, !down || self.queue.is_eligible_at(mean, now), || {
             format!("{now:?}")
         })?;
         let anybody = competing.iter().any(|&id| self.queue.is_eligible(entities, id));
@@ -333,7 +365,7 @@ impl<'a> Queue<'a> {
     fn pick(&self) -> Result<(), Violation> {
         let entities = &self.s.entities;
         let guard = self.s.protection_at_pick();
-        let Some(pick) = self.queue.pick_eevdf(entities, guard) else { return Ok(()) };
+        let Some(pick) = self.s.most_urgent(self.q) else { return Ok(()) };
         let curr = self.queue.competing_curr(entities);
         let alone = self.queue.nr_queued == 1;
         let protected = guard.is_some_and(|rule| entities[pick].is_protected(rule));
@@ -343,7 +375,9 @@ impl<'a> Queue<'a> {
             .into_iter()
             .filter(|&id| self.queue.is_eligible(entities, id))
             .all(|id| !entities[id].deadline.before(entities[pick].deadline));
-        let sound = alone || eligible && (best || curr == Some(pick) && protected);
+        let errs =
+            self.s.config.policy == FairPolicy::Eevdf2023 && self.s.config.variants.search == Search::Literal;
+        let sound = alone || eligible && (best || errs || curr == Some(pick) && protected);
         self.require(Invariant::PickIsBest, sound, || format!("{pick:?}"))
     }
 }

@@ -10,6 +10,7 @@ use crate::features::Feature;
 use crate::group::Shares;
 use crate::ids::{CpuId, EntityId, GroupId, QueueId, TaskId};
 use crate::kernel::Kernel;
+use crate::latency::LatencyNice;
 use crate::nice::{Nice, Policy};
 use crate::scheduler::Scheduler;
 use crate::task::{TaskSpec, TaskState};
@@ -31,6 +32,8 @@ pub(crate) enum Step {
     SetNice { whom: u8, nice: Nice },
     SetSlice { whom: u8, us: u16 },
     SetPolicy { whom: u8, policy: Policy },
+    SetLatencyNice { whom: u8, level: LatencyNice },
+    SetGroupLatencyNice { group: u8, level: LatencyNice },
     SetGroup { whom: u8, group: u8 },
     AddGroup { below: u8 },
     SetShares { group: u8, shares: Shares },
@@ -40,6 +43,10 @@ pub(crate) enum Step {
 
 pub(crate) fn any_nice() -> impl Strategy<Value = Nice> {
     (-20_i64..20).prop_map(|n| Nice::new(n).unwrap())
+}
+
+fn any_latency_nice() -> impl Strategy<Value = LatencyNice> {
+    (-20_i64..20).prop_map(|n| LatencyNice::new(n).unwrap())
 }
 
 /// Any step, the everyday ones more often.
@@ -59,6 +66,8 @@ pub(crate) fn any_step() -> impl Strategy<Value = Step> {
         2 => (any::<u8>(), any_nice()).prop_map(|(whom, nice)| SetNice { whom, nice }),
         2 => (any::<u8>(), any::<u16>()).prop_map(|(whom, us)| SetSlice { whom, us }),
         1 => (any::<u8>(), policy).prop_map(|(whom, policy)| SetPolicy { whom, policy }),
+        2 => (any::<u8>(), any_latency_nice()).prop_map(|(whom, level)| SetLatencyNice { whom, level }),
+        1 => (any::<u8>(), any_latency_nice()).prop_map(|(group, level)| SetGroupLatencyNice { group, level }),
         2 => (any::<u8>(), any::<u8>()).prop_map(|(whom, group)| SetGroup { whom, group }),
         1 => any::<u8>().prop_map(|below| AddGroup { below }),
         2 => (any::<u8>(), shares).prop_map(|(group, shares)| SetShares { group, shares }),
@@ -107,7 +116,7 @@ impl Driver {
             let entity = &mut s.entities[se];
             (entity.vruntime, entity.deadline) = (VTime(place.vruntime), VTime(place.deadline));
             entity.on_rq = true;
-            s.queues[q].insert(&mut s.entities, se);
+            s.put_in_timeline(q, se);
             s.queues[q].load.0 += s.entities[se].weight.0;
             s.queues[q].nr_queued += 1;
             ids.push(se);
@@ -131,6 +140,7 @@ impl Driver {
             group,
             nice,
             policy: Policy::Normal,
+            latency_nice: LatencyNice::ZERO,
             slice: None,
             affinity: CpuSet::single(CPU),
         };
@@ -197,6 +207,12 @@ impl Driver {
             }),
             Step::SetPolicy { whom, policy } => {
                 self.with(whom, |s, now, task| s.set_policy(now, task, policy))
+            }
+            Step::SetLatencyNice { whom, level } => self.with(whom, |s, now, task| {
+                let _ = s.set_latency_nice(now, task, level);
+            }),
+            Step::SetGroupLatencyNice { group, level } => {
+                let _ = self.s.set_group_latency_nice(now, self.group(group), level);
             }
             Step::SetGroup { whom, group } => {
                 let group = self.group(group);

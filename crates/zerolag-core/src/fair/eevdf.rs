@@ -100,6 +100,12 @@ impl Entity {
         self.vlag = VDelta(self.rescaled(self.vlag.0, weight));
     }
 
+    /// The rest of the request it is in, before its weight changes to `weight`.
+    pub(crate) fn rescale_rest(&mut self, weight: Weight) {
+        let rest = self.rescaled(self.deadline.since(self.vruntime).0, weight);
+        self.deadline = self.vruntime + VDelta(rest);
+    }
+
     /// The rest of the request it left with, if any, before its weight changes to `weight`.
     pub(crate) fn rescale_request(&mut self, weight: Weight) {
         if self.rel_deadline {
@@ -128,17 +134,28 @@ impl Scheduler {
         expired || self.is_exposed(q, curr)
     }
 
+    /// Without a slice of its own, an entity uses the base slice, as it is now.
+    #[inline]
+    pub(crate) fn refresh_slice(&mut self, se: EntityId) {
+        if self.config.variants.latency_nice {
+            return;
+        }
+        let entity = &mut self.entities[se];
+        if !entity.custom_slice {
+            entity.slice = self.config.tunables.base_slice;
+        }
+    }
+
     /// `d = v + slice / w`, counted from where it is now, if the deadline has been reached
     /// (`update_deadline()`).
     #[inline]
     pub(crate) fn renew_request(&mut self, q: QueueId, se: EntityId) -> bool {
-        let entity = &mut self.entities[se];
+        let entity = &self.entities[se];
         if entity.vruntime.before(entity.deadline) {
             return false;
         }
-        if !entity.custom_slice {
-            entity.slice = self.config.tunables.base_slice;
-        }
+        self.refresh_slice(se);
+        let entity = &mut self.entities[se];
         entity.deadline = entity.vruntime + VDelta(entity.virtual_span(entity.slice) as i64);
         self.settle_virtual_time(q);
         true
@@ -158,26 +175,33 @@ impl Scheduler {
                     && !self.queues[q].is_eligible(&self.entities, curr)
             }
             Protection::ForShortestSlice => true,
+            Protection::Never => false,
         }
     }
 
     /// The running entity yields (`yield_task_fair()`).
     pub(crate) fn eevdf_yield(&mut self, q: QueueId, se: EntityId) {
-        if !self.queues[q].is_eligible(&self.entities, se) {
+        let rule = self.config.variants.yielding;
+        let forfeits = rule != Yielding::OneRequest;
+        if forfeits && !self.queues[q].is_eligible(&self.entities, se) {
             return;
         }
         let entity = &mut self.entities[se];
-        entity.vruntime = entity.deadline;
-        match self.config.variants.yielding {
+        if forfeits {
+            entity.vruntime = entity.deadline;
+        }
+        match rule {
             Yielding::RestOfRequest => {
                 self.renew_request(q, se);
             }
-            Yielding::RestOfRequestSameSlice => {
+            Yielding::RestOfRequestSameSlice | Yielding::OneRequest => {
                 let request = entity.virtual_span(entity.slice);
                 entity.deadline += VDelta(request as i64);
             }
         }
-        self.advance_anchor(q);
+        if forfeits {
+            self.advance_anchor(q);
+        }
     }
 
     /// Places an entity that joins the queue (`place_entity()`).
@@ -196,15 +220,10 @@ impl Scheduler {
         let keeps_request =
             features.has(Feature::PlaceRelDeadline) || self.config.variants.reweight == Reweight::PlaceAgain;
         let queue = &self.queues[q];
-        let mut competing = queue.weight_sum;
-        if let Some(curr) = queue.competing_curr(&self.entities) {
-            competing += self.entities[curr].table_weight();
-        }
+        let competing = queue.competing_weight(&self.entities);
         let alone = queue.nr_queued == 0;
+        self.refresh_slice(se);
         let entity = &mut self.entities[se];
-        if !entity.custom_slice {
-            entity.slice = self.config.tunables.base_slice;
-        }
         let mut request = entity.virtual_span(entity.slice);
         let mut lag = 0;
         if features.has(Feature::PlaceLag) && !alone {
@@ -246,7 +265,7 @@ impl Scheduler {
 }
 
 /// The lag to place with, so that `lag` is left once virtual time has moved. Truncates toward zero.
-const fn inflate_lag(lag: VDelta, competing: u64, weight: u64) -> i64 {
+pub(crate) const fn inflate_lag(lag: VDelta, competing: u64, weight: u64) -> i64 {
     let divisor = if competing == 0 { 1 } else { competing as i64 };
     lag.0.wrapping_mul((competing + weight) as i64).wrapping_div(divisor)
 }

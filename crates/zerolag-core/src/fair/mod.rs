@@ -25,6 +25,7 @@ mod class;
 #[cfg(test)]
 mod driver;
 mod eevdf;
+mod eevdf2023;
 pub(crate) mod leaf;
 mod load;
 mod policy;

@@ -14,19 +14,21 @@
 //! | a task yields | others go first | it gives up the rest of its request |
 
 use crate::config::FairPolicy;
-use crate::fair::timeline::ByVruntime;
+use crate::fair::timeline::{ByDeadline, ByVruntime};
 use crate::fair::{Dequeue, Enqueue};
 use crate::features::Feature;
 use crate::ids::{CpuId, EntityId, QueueId, TaskId};
 use crate::nice::LoadWeight;
 use crate::scheduler::Scheduler;
-use crate::units::Nanos;
+use crate::units::{Nanos, VTime};
 
 impl Scheduler {
     /// Decides where in virtual time a joining entity stands, and by when it should be served.
     pub(super) fn place(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_place(q, se, flags),
+            // The first place of a new task was given when it was made; this one is like any other.
+            FairPolicy::Eevdf2023 => self.eevdf2023_place(q, se, Enqueue { initial: false, ..flags }),
             FairPolicy::Eevdf => self.eevdf_place(q, se, flags.initial),
         }
     }
@@ -45,6 +47,7 @@ impl Scheduler {
     pub(super) fn before_leaving(&mut self, q: QueueId, se: EntityId, flags: Dequeue) {
         match self.config.policy {
             FairPolicy::Cfs => {}
+            FairPolicy::Eevdf2023 => self.take_lag(q, se),
             FairPolicy::Eevdf => {
                 self.take_lag(q, se);
                 if !flags.sleep && self.config.features.has(Feature::PlaceRelDeadline) {
@@ -59,18 +62,22 @@ impl Scheduler {
     pub(super) fn after_leaving(&mut self, q: QueueId, se: EntityId, flags: Dequeue) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_left(q, se, flags),
-            FairPolicy::Eevdf if !flags.save || flags.moves => self.advance_anchor(q),
-            FairPolicy::Eevdf => {}
+            _ if !flags.save || flags.moves => self.advance_anchor(q),
+            _ => {}
         }
     }
 
     /// The entity waits from now on.
     #[inline]
-    pub(super) fn put_in_timeline(&mut self, q: QueueId, se: EntityId) {
+    pub(crate) fn put_in_timeline(&mut self, q: QueueId, se: EntityId) {
         let queue = &mut self.queues[q];
         match self.config.policy {
             FairPolicy::Cfs => queue.timeline.insert::<ByVruntime>(&mut self.entities, se),
-            FairPolicy::Eevdf => queue.insert(&mut self.entities, se),
+            FairPolicy::Eevdf2023 => {
+                queue.insert_by_vruntime(&mut self.entities, se);
+                self.validate_if_asked(q);
+            }
+            FairPolicy::Eevdf => queue.insert::<ByDeadline>(&mut self.entities, se),
         }
     }
 
@@ -80,7 +87,21 @@ impl Scheduler {
         let queue = &mut self.queues[q];
         match self.config.policy {
             FairPolicy::Cfs => queue.timeline.remove::<ByVruntime>(&mut self.entities, se),
-            FairPolicy::Eevdf => queue.remove(&mut self.entities, se),
+            FairPolicy::Eevdf2023 => {
+                queue.remove_by_vruntime(&mut self.entities, se);
+                self.validate_if_asked(q);
+            }
+            FairPolicy::Eevdf => queue.remove::<ByDeadline>(&mut self.entities, se),
+        }
+    }
+
+    /// The least vruntime of those that wait.
+    #[inline]
+    pub(super) fn least_waiting(&self, q: QueueId) -> Option<VTime> {
+        let timeline = &self.queues[q].timeline;
+        match self.config.policy {
+            FairPolicy::Cfs | FairPolicy::Eevdf2023 => timeline.first().map(|f| self.entities[f].vruntime),
+            FairPolicy::Eevdf => timeline.root().map(|r| self.entities[r].subtree_min),
         }
     }
 
@@ -89,7 +110,7 @@ impl Scheduler {
     pub(super) fn begin_turn(&mut self, q: QueueId, se: EntityId) {
         match self.config.policy {
             FairPolicy::Cfs => {}
-            FairPolicy::Eevdf => self.protect(q, se),
+            FairPolicy::Eevdf2023 | FairPolicy::Eevdf => self.protect(q, se),
         }
     }
 
@@ -100,6 +121,11 @@ impl Scheduler {
             FairPolicy::Cfs => {
                 self.queues[q].advance_min_vruntime(&self.entities);
                 false
+            }
+            FairPolicy::Eevdf2023 => {
+                let give_way = self.eevdf2023_charged(q, curr);
+                self.advance_anchor(q);
+                give_way
             }
             FairPolicy::Eevdf => {
                 let give_way = self.eevdf_charged(q, curr);
@@ -115,6 +141,7 @@ impl Scheduler {
         let queue = &self.queues[q];
         match self.config.policy {
             FairPolicy::Cfs => queue.pick_cfs(&self.entities, self.config.tunables.wakeup_granularity),
+            FairPolicy::Eevdf2023 => self.eevdf2023_pick(q),
             FairPolicy::Eevdf => {
                 if self.config.features.has(Feature::PickBuddy)
                     && let Some(buddy) = queue.next
@@ -128,6 +155,19 @@ impl Scheduler {
         }
     }
 
+    /// EEVDF: the entity that would run if everybody were asked now, buddies aside.
+    pub(super) fn most_urgent(&self, q: QueueId) -> Option<EntityId> {
+        let guard = self.protection_at_pick();
+        match self.config.policy {
+            FairPolicy::Cfs => None,
+            FairPolicy::Eevdf2023 => {
+                let search = self.config.variants.search;
+                self.queues[q].pick_by_vruntime(&self.entities, search, guard)
+            }
+            FairPolicy::Eevdf => self.queues[q].pick_eevdf(&self.entities, guard),
+        }
+    }
+
     /// `wakee` became runnable on `cpu`, where the fair task `curr` runs. `fork` = it is new.
     pub(crate) fn fair_check_preempt(&mut self, cpu: CpuId, curr: TaskId, wakee: TaskId, fork: bool) {
         let wakee_queue = self.entities[self.tasks[wakee].entity].queue;
@@ -136,6 +176,7 @@ impl Scheduler {
         }
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_check_preempt(cpu, curr, wakee, fork),
+            FairPolicy::Eevdf2023 => self.eevdf2023_check_preempt(cpu, curr, wakee, fork),
             FairPolicy::Eevdf => self.eevdf_check_preempt(cpu, curr, wakee, fork),
         }
     }
@@ -145,6 +186,7 @@ impl Scheduler {
     pub(super) fn tick_entity(&mut self, q: QueueId, se: EntityId) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_tick(q, se),
+            FairPolicy::Eevdf2023 => self.eevdf2023_tick(q, se),
             FairPolicy::Eevdf => {}
         }
     }
@@ -153,7 +195,7 @@ impl Scheduler {
     pub(super) fn turn(&self, se: EntityId) -> Nanos {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_slice(self.entities[se].queue, se),
-            FairPolicy::Eevdf => self.entities[se].slice,
+            FairPolicy::Eevdf2023 | FairPolicy::Eevdf => self.entities[se].slice,
         }
     }
 
@@ -161,6 +203,7 @@ impl Scheduler {
     pub(crate) fn reweight(&mut self, q: QueueId, se: EntityId, load: LoadWeight) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_reweight(q, se, load),
+            FairPolicy::Eevdf2023 => self.eevdf2023_reweight(q, se, load),
             FairPolicy::Eevdf => self.eevdf_reweight_entity(q, se, load),
         }
     }
@@ -175,7 +218,7 @@ impl Scheduler {
         self.clear_buddies(q, se);
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_yield(cpu, task),
-            FairPolicy::Eevdf => {
+            FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {
                 self.update_clock(cpu);
                 self.update_curr(q);
                 self.cpus[cpu].skip_requested = true;
@@ -188,6 +231,7 @@ impl Scheduler {
     pub(crate) fn fair_fork(&mut self, se: EntityId) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_fork(self.entities[se].queue, se),
+            FairPolicy::Eevdf2023 => self.eevdf2023_fork(self.entities[se].queue, se),
             FairPolicy::Eevdf => {}
         }
     }
@@ -196,7 +240,7 @@ impl Scheduler {
     pub(crate) fn fair_migrate(&mut self, task: TaskId) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_migrate(task),
-            FairPolicy::Eevdf => {}
+            FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {}
         }
     }
 
@@ -204,7 +248,7 @@ impl Scheduler {
     pub(crate) fn fair_detach(&mut self, task: TaskId) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_detach(task),
-            FairPolicy::Eevdf => {}
+            FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {}
         }
         self.detach_entity(self.tasks[task].entity);
     }
@@ -214,7 +258,7 @@ impl Scheduler {
         self.attach_entity(self.tasks[task].entity);
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_attach(task),
-            FairPolicy::Eevdf => {}
+            FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {}
         }
     }
 }

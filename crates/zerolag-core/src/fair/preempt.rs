@@ -65,6 +65,37 @@ impl Scheduler {
         }
     }
 
+    /// EEVDF of 2023: the wakee preempts if it would be picked, after the questions that CFS asks.
+    pub(super) fn eevdf2023_check_preempt(&mut self, cpu: CpuId, curr: TaskId, wakee: TaskId, fork: bool) {
+        let features = self.config.features;
+        let (mut se, mut wakee_se) = (self.tasks[curr].entity, self.tasks[wakee].entity);
+        if features.has(Feature::NextBuddy) && !fork {
+            self.set_next_buddy(wakee_se);
+        }
+        if self.cpus[cpu].need_resched {
+            return;
+        }
+        let (curr_policy, wakee_policy) = (self.tasks[curr].policy, self.tasks[wakee].policy);
+        if curr_policy != Policy::Idle || wakee_policy == Policy::Idle {
+            if wakee_policy != Policy::Normal || !features.has(Feature::WakeupPreemption) {
+                return;
+            }
+            self.find_siblings(&mut se, &mut wakee_se);
+            match (self.is_idle_entity(se), self.is_idle_entity(wakee_se)) {
+                (true, false) => {}
+                (false, true) => return,
+                _ => {
+                    let q = self.entities[se].queue;
+                    self.update_curr(q);
+                    if !self.eevdf2023_preempts(q, wakee_se) {
+                        return;
+                    }
+                }
+            }
+        }
+        self.resched(cpu);
+    }
+
     /// EEVDF: the wakee preempts if it would be picked.
     pub(super) fn eevdf_check_preempt(&mut self, cpu: CpuId, curr: TaskId, wakee: TaskId, fork: bool) {
         let features = self.config.features;
@@ -136,6 +167,7 @@ impl Scheduler {
                 }
                 self.queues[q].pick_eevdf(&self.entities, guard) == Some(wakee)
             }
+            Protection::Never => queue.pick_eevdf(&self.entities, guard) == Some(wakee),
             Protection::ForShortestSlice => {
                 if short {
                     guard = None;

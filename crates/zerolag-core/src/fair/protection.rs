@@ -7,6 +7,7 @@
 //! | [`Protection`] | mark, set when it is picked | protected while | ended by |
 //! |---|---|---|---|
 //! | `UntilDeadline` | its deadline | the mark is its deadline | mark + 1 |
+//! | `Never` | | | |
 //! | `ForShortestSlice` | `min(d, v + shortest slice / w)` | `v` is before the mark | mark = `v` |
 //!
 //! Source: kernel/sched/fair.c, `set_protect_slice()`, `update_protect_slice()`, `protect_slice()`,
@@ -34,6 +35,7 @@ impl Entity {
         match rule {
             Protection::UntilDeadline => self.mark() == self.deadline,
             Protection::ForShortestSlice => self.vruntime.before(self.mark()),
+            Protection::Never => false,
         }
     }
 
@@ -42,7 +44,7 @@ impl Entity {
         if self.is_protected(rule) {
             self.set_mark(match rule {
                 Protection::UntilDeadline => self.deadline + VDelta(1),
-                Protection::ForShortestSlice => self.vruntime,
+                Protection::ForShortestSlice | Protection::Never => self.vruntime,
             });
         }
     }
@@ -61,6 +63,7 @@ impl Scheduler {
         let entity = &mut self.entities[se];
         let deadline = entity.deadline;
         match self.config.variants.protection {
+            Protection::Never => {}
             Protection::UntilDeadline => entity.set_mark(deadline),
             Protection::ForShortestSlice => {
                 let slice = if self.config.features.has(Feature::RunToParity) {
@@ -93,6 +96,7 @@ impl Scheduler {
         match rule {
             Protection::UntilDeadline => self.config.features.has(Feature::RunToParity).then_some(rule),
             Protection::ForShortestSlice => Some(rule),
+            Protection::Never => None,
         }
     }
 }

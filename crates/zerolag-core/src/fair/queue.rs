@@ -186,6 +186,11 @@ impl CfsRq {
         self.key_weight_sum
     }
 
+    /// Sum over the waiting entities of slice times table weight (`avg_slice` of the 2023 series).
+    pub const fn slice_weight_sum(&self) -> u64 {
+        self.slice_weight_sum
+    }
+
     /// Sum of the waiting entities' table weights (`avg_load`).
     pub const fn weight_sum(&self) -> u64 {
         self.weight_sum

@@ -193,12 +193,12 @@ impl Scheduler {
                 let is_curr = self.queues[q].curr == Some(se);
                 self.queues[q].nr_queued -= 1;
                 if !is_curr {
-                    self.queues[q].remove(&mut self.entities, se);
+                    self.take_from_timeline(q, se);
                 }
                 self.entities[se].vlag = VDelta(0);
                 self.place(q, se, Enqueue::default());
                 if !is_curr {
-                    self.queues[q].insert(&mut self.entities, se);
+                    self.put_in_timeline(q, se);
                 }
                 self.queues[q].nr_queued += 1;
             }

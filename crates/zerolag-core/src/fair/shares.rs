@@ -70,12 +70,14 @@ impl Scheduler {
             self.update_curr(q);
             let now = self.settle_virtual_time(q);
             if !is_curr {
-                self.queues[q].remove(&mut self.entities, se);
+                self.take_from_timeline(q, se);
             }
             self.queues[q].load.0 -= old.0;
             match rule {
                 Reweight::KeepLag => self.eevdf_reweight(se, now, load.weight),
                 Reweight::PlaceAgain => self.lift(q, se, now),
+                Reweight::RescaleRequest => self.entities[se].rescale_rest(load.weight),
+                Reweight::Stay => {}
             }
         }
         if !queued || rule == Reweight::PlaceAgain {
@@ -95,7 +97,7 @@ impl Scheduler {
             }
             self.queues[q].load.0 += load.weight.0;
             if !is_curr {
-                self.queues[q].insert(&mut self.entities, se);
+                self.put_in_timeline(q, se);
             }
             self.advance_anchor(q);
         }

@@ -138,6 +138,41 @@ impl Order for ByVruntime {
     fn inherit(_: &mut [Entity], _: EntityId, _: EntityId) {}
 }
 
+/// By vruntime; the summary is the least deadline (the 2023 series, 6.6).
+#[derive(Debug)]
+pub(crate) struct ByVruntimeWithDeadline;
+
+impl Order for ByVruntimeWithDeadline {
+    #[inline]
+    fn key(entity: &Entity) -> VTime {
+        entity.vruntime
+    }
+
+    #[inline]
+    fn reset(entity: &mut Entity) {
+        entity.subtree_min = entity.deadline;
+    }
+
+    #[inline]
+    fn summarise(entities: &mut [Entity], id: EntityId) -> bool {
+        let node = &entities[id.index()];
+        let below = node.node.children.into_iter().flatten();
+        let least = below.fold(node.deadline, |least, child| least.min(entities[child.index()].subtree_min));
+        let node = &mut entities[id.index()];
+        core::mem::replace(&mut node.subtree_min, least) != least
+    }
+
+    #[inline]
+    fn summarised(entity: &Entity) -> Option<VTime> {
+        Some(entity.deadline)
+    }
+
+    #[inline]
+    fn inherit(entities: &mut [Entity], from: EntityId, to: EntityId) {
+        entities[to.index()].subtree_min = entities[from.index()].subtree_min;
+    }
+}
+
 impl Timeline {
     /// The entity that comes first in the order.
     #[inline]

@@ -17,7 +17,8 @@
 //! ```
 //!
 //! The queue keeps `K` and `W` over the timeline; the running entity, which is outside, is added on the fly.
-//! The division rounds down, so that an entity placed exactly at `V` is eligible.
+//! The division rounds down, so that an entity placed exactly at `V` is eligible. (The series of March 2023
+//! rounds toward zero, and has not that property.)
 //!
 //! # Eligibility
 //!
@@ -30,12 +31,14 @@
 //!
 //! Source: kernel/sched/fair.c, `avg_vruntime()`, `entity_eligible()`, `update_min_vruntime()`, 6.12 and 6.18.
 
+use crate::entity::Entity;
 use crate::fair::queue::CfsRq;
-use crate::fair::timeline::{ByDeadline, Entities};
+use crate::fair::timeline::{Entities, Order};
+use crate::features::Feature;
 use crate::ids::{EntityId, QueueId};
 use crate::scheduler::Scheduler;
 use crate::units::{Nanos, VDelta, VTime};
-use crate::variants::Anchor;
+use crate::variants::{Anchor, Rounding};
 
 /// `K` and `W` of the module's documentation, the running entity included.
 #[derive(Clone, Copy, Debug)]
@@ -68,21 +71,24 @@ impl CfsRq {
         mean
     }
 
-    /// Virtual time: the vruntime of an entity that is owed nothing (`avg_vruntime()`, without its side
-    /// effect on the anchor).
+    /// Weight of all that compete, in table units.
     #[inline]
-    pub fn virtual_time(&self, entities: &crate::ids::IdVec<EntityId, crate::entity::Entity>) -> VTime {
-        self.anchor + VDelta(self.virtual_time_key(entities))
+    pub(crate) fn competing_weight(&self, entities: &Entities) -> u64 {
+        let curr = self.competing_curr(entities).map_or(0, |c| entities[c].table_weight());
+        self.weight_sum + curr
     }
 
     #[inline]
-    fn virtual_time_key(&self, entities: &Entities) -> i64 {
+    fn virtual_time_key(&self, entities: &Entities, rounding: Rounding) -> i64 {
         if self.weight_sum == 0 {
             // Alone, the running entity is the mean.
             return self.competing_curr(entities).map_or(0, |c| self.key(entities[c].vruntime));
         }
         let mean = self.mean(entities);
-        mean.key_weight.div_euclid(mean.weight)
+        match rounding {
+            Rounding::Down => mean.key_weight.div_euclid(mean.weight),
+            Rounding::TowardZero => mean.key_weight / mean.weight,
+        }
     }
 
     #[inline]
@@ -92,23 +98,8 @@ impl CfsRq {
 
     /// True if the entity is owed service, or exactly even (`entity_eligible()`).
     #[inline]
-    pub fn is_eligible(
-        &self,
-        entities: &crate::ids::IdVec<EntityId, crate::entity::Entity>,
-        se: EntityId,
-    ) -> bool {
+    pub(crate) fn is_eligible(&self, entities: &Entities, se: EntityId) -> bool {
         self.is_eligible_at(self.mean(entities), entities[se].vruntime)
-    }
-
-    /// The least vruntime of all that compete.
-    #[inline]
-    fn least_vruntime(&self, entities: &Entities) -> Option<VTime> {
-        let curr = self.competing_curr(entities).map(|c| entities[c].vruntime);
-        let waiting = self.timeline.root().map(|r| entities[r].subtree_min);
-        match (curr, waiting) {
-            (Some(c), Some(w)) => Some(c.min(w)),
-            (c, w) => c.or(w),
-        }
     }
 
     /// The shortest slice of all that compete, or the longest possible if nobody does.
@@ -121,23 +112,35 @@ impl CfsRq {
 
     /// Puts an entity into the timeline and its weight into the sums.
     #[inline]
-    pub(crate) fn insert(&mut self, entities: &mut Entities, se: EntityId) {
-        let weight = entities[se].table_weight();
-        let key = self.key(entities[se].vruntime);
+    pub(crate) fn insert<O: Order>(&mut self, entities: &mut Entities, se: EntityId) {
+        self.add_to_mean(&entities[se]);
+        self.timeline.insert::<O>(entities, se);
+        debug_assert!(self.sums_are_plausible());
+    }
+
+    /// Adds a waiting entity to the sums (`avg_vruntime_add()`).
+    #[inline]
+    pub(crate) fn add_to_mean(&mut self, entity: &Entity) {
+        let weight = entity.table_weight();
+        let key = self.key(entity.vruntime);
         self.key_weight_sum = self.key_weight_sum.wrapping_add(key.wrapping_mul(weight as i64));
         self.weight_sum += weight;
-        self.timeline.insert::<ByDeadline>(entities, se);
-        debug_assert!(self.sums_are_plausible());
+    }
+
+    /// Takes it off again (`avg_vruntime_sub()`).
+    #[inline]
+    pub(crate) fn sub_from_mean(&mut self, entity: &Entity) {
+        let weight = entity.table_weight();
+        let key = self.key(entity.vruntime);
+        self.key_weight_sum = self.key_weight_sum.wrapping_sub(key.wrapping_mul(weight as i64));
+        self.weight_sum -= weight;
     }
 
     /// Takes an entity out of the timeline and the sums.
     #[inline]
-    pub(crate) fn remove(&mut self, entities: &mut Entities, se: EntityId) {
-        self.timeline.remove::<ByDeadline>(entities, se);
-        let weight = entities[se].table_weight();
-        let key = self.key(entities[se].vruntime);
-        self.key_weight_sum = self.key_weight_sum.wrapping_sub(key.wrapping_mul(weight as i64));
-        self.weight_sum -= weight;
+    pub(crate) fn remove<O: Order>(&mut self, entities: &mut Entities, se: EntityId) {
+        self.timeline.remove::<O>(entities, se);
+        self.sub_from_mean(&entities[se]);
         debug_assert!(self.sums_are_plausible());
     }
 
@@ -156,12 +159,24 @@ impl CfsRq {
 }
 
 impl Scheduler {
+    /// Virtual time of a queue: the vruntime of an entity that is owed nothing (`avg_vruntime()`, without its
+    /// side effect on the anchor).
+    pub fn virtual_time(&self, q: QueueId) -> VTime {
+        let queue = &self.queues[q];
+        queue.anchor + VDelta(queue.virtual_time_key(&self.entities, self.config.variants.rounding))
+    }
+
+    /// True if a queued entity is owed service, or exactly even.
+    pub fn is_eligible(&self, se: EntityId) -> bool {
+        self.queues[self.entities[se].queue].is_eligible(&self.entities, se)
+    }
+
     /// Virtual time of a queue, which also becomes its anchor if that is the rule: keys stay small. Asked at
     /// each placement, each time lag is taken, and at the end of each request.
     #[inline]
     pub(crate) fn settle_virtual_time(&mut self, q: QueueId) -> VTime {
         let queue = &mut self.queues[q];
-        let key = queue.virtual_time_key(&self.entities);
+        let key = queue.virtual_time_key(&self.entities, self.config.variants.rounding);
         match self.config.variants.anchor {
             Anchor::ZeroLag => {
                 queue.move_anchor(key);
@@ -177,13 +192,23 @@ impl Scheduler {
     pub(crate) fn advance_anchor(&mut self, q: QueueId) {
         match self.config.variants.anchor {
             Anchor::ZeroLag => {}
-            Anchor::Minimum => {
+            Anchor::Minimum if self.config.features.has(Feature::MinimalVa) => {
                 let queue = &mut self.queues[q];
-                if let Some(least) = queue.least_vruntime(&self.entities) {
-                    let shift = queue.key(least);
-                    if shift > 0 {
-                        queue.move_anchor(shift);
-                    }
+                let shift = queue.virtual_time_key(&self.entities, self.config.variants.rounding);
+                queue.move_anchor(shift);
+            }
+            Anchor::Minimum => {
+                let waiting = self.least_waiting(q);
+                let queue = &mut self.queues[q];
+                let curr = queue.competing_curr(&self.entities).map(|c| self.entities[c].vruntime);
+                let least = match (curr, waiting) {
+                    (Some(c), Some(w)) => c.min(w),
+                    (Some(v), None) | (None, Some(v)) => v,
+                    (None, None) => return,
+                };
+                let shift = queue.key(least);
+                if shift > 0 {
+                    queue.move_anchor(shift);
                 }
             }
         }

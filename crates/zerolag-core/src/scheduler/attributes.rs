@@ -9,6 +9,7 @@
 
 use crate::fair::{Dequeue, Enqueue};
 use crate::ids::{CpuId, GroupId, TaskId};
+use crate::latency::{LatencyError, LatencyNice};
 use crate::nice::{Nice, Policy};
 use crate::scheduler::Scheduler;
 use crate::scheduler::lifecycle::clamp_slice;
@@ -93,6 +94,35 @@ impl Scheduler {
                 self.class_changed(task, standing);
             }
         }
+    }
+
+    /// Sets a task's latency nice, as `sched_setattr()` does. A queued task is placed anew.
+    pub fn set_latency_nice(
+        &mut self,
+        now: Instant,
+        task: TaskId,
+        level: LatencyNice,
+    ) -> Result<(), LatencyError> {
+        self.at(now);
+        if !self.config.variants.latency_nice {
+            return Err(LatencyError::NotInKernel { kernel: self.config.kernel });
+        }
+        let t = &self.tasks[task];
+        if t.state == TaskState::Dead {
+            return Ok(());
+        }
+        self.update_clock(t.cpu);
+        let t = &self.tasks[task];
+        if t.latency_nice == level {
+            return Ok(());
+        }
+        let se = t.entity;
+        let standing = self.take_out(task, false);
+        self.tasks[task].latency_nice = level;
+        self.entities[se].slice = level.request(self.config.tunables.base_slice);
+        self.set_load_weight(task);
+        self.put_back(task, standing);
+        Ok(())
     }
 
     /// Sets the policy and keeps the slice the task asked for (`sched_setscheduler()`).

@@ -11,6 +11,7 @@ use crate::fair::bandwidth::Bandwidth;
 use crate::fair::queue::CfsRq;
 use crate::group::{Group, GroupError, GroupOnCpu, Shares};
 use crate::ids::{CpuId, EntityId, GroupId, TaskId};
+use crate::latency::{LatencyError, LatencyNice};
 use crate::nice::{LoadWeight, Nice, WEIGHT_IDLE};
 use crate::scheduler::Scheduler;
 use crate::units::{Instant, Weight};
@@ -30,6 +31,9 @@ impl Scheduler {
             entity.parent = above.entity;
             entity.depth = above.entity.map_or(0, |p| self.entities[p].depth + 1);
             entity.my_queue = Some(queue);
+            if self.config.variants.latency_nice {
+                entity.slice = self.config.tunables.base_slice;
+            }
             let entity = self.entities.push(entity);
             self.queues[queue].entity = Some(entity);
             per_cpu.push(GroupOnCpu { queue, entity: Some(entity) });
@@ -39,6 +43,7 @@ impl Scheduler {
             shares: Weight::NICE_0,
             load_avg: 0,
             idle: false,
+            latency_nice: LatencyNice::ZERO,
             bandwidth: Bandwidth::unlimited(),
             children: Vec::new(),
             per_cpu,
@@ -83,6 +88,34 @@ impl Scheduler {
         }
         let weight = if idle { Weight::from_table(WEIGHT_IDLE) } else { Weight::NICE_0 };
         self.change_shares(group, weight);
+        Ok(())
+    }
+
+    /// Sets a group's latency nice (`cpu.latency.nice`). Those of its entities that are queued keep the
+    /// deadlines they have.
+    pub fn set_group_latency_nice(
+        &mut self,
+        now: Instant,
+        group: GroupId,
+        level: LatencyNice,
+    ) -> Result<(), LatencyError> {
+        self.at(now);
+        if !self.config.variants.latency_nice {
+            return Err(LatencyError::NotInKernel { kernel: self.config.kernel });
+        }
+        if group == GroupId::ROOT {
+            return Err(LatencyError::IsRoot);
+        }
+        if self.groups[group].latency_nice == level {
+            return Ok(());
+        }
+        self.groups[group].latency_nice = level;
+        let slice = level.request(self.config.tunables.base_slice);
+        for cpu in self.cpus.ids() {
+            if let Some(se) = self.groups[group].on(cpu).entity {
+                self.set_slice_in_place(se, slice);
+            }
+        }
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use crate::fair::Enqueue;
 use crate::fair::tasks::TaskLink;
 use crate::features::Feature;
 use crate::ids::{CpuId, GroupId, TaskId};
+use crate::latency::LatencyNice;
 use crate::nice::Policy;
 use crate::pelt::SchedAvg;
 use crate::scheduler::Scheduler;
@@ -30,17 +31,21 @@ impl Scheduler {
     /// A new task, not yet woken. `parent` is only reported to observers; under CFS whoever runs in the same
     /// group on the same CPU counts as the parent for placement.
     ///
-    /// Panics if `spec.affinity` does not contain `spec.cpu`, or names no CPU of the machine.
+    /// Panics if `spec.affinity` does not contain `spec.cpu`, or names no CPU of the machine, or if there is a
+    /// latency nice in a kernel without it.
     pub fn fork(&mut self, now: Instant, parent: Option<TaskId>, spec: TaskSpec) -> TaskId {
         self.at(now);
         assert!(spec.affinity.contains(spec.cpu), "a new task must be allowed on its parent's CPU");
+        let has_latency_nice = self.config.variants.latency_nice || spec.latency_nice == LatencyNice::ZERO;
+        assert!(has_latency_nice, "Linux {} has no latency nice", self.config.kernel);
         let task = TaskId(self.tasks.len() as u32);
         let place = self.groups[spec.group].on(spec.cpu);
         let mut entity = Entity::new(Owner::Task(task), place.queue, spec.policy.load(spec.nice));
         entity.idle_policy = spec.policy == Policy::Idle;
         let slice = spec.slice.filter(|_| self.config.variants.custom_slices);
         entity.custom_slice = slice.is_some();
-        entity.slice = slice.map_or(self.config.tunables.base_slice, clamp_slice);
+        let base_slice = self.config.tunables.base_slice;
+        entity.slice = slice.map_or_else(|| spec.latency_nice.request(base_slice), clamp_slice);
         // Taken for heavy until it has shown what it is.
         entity.avg = SchedAvg { load_avg: entity.table_weight(), ..SchedAvg::default() };
         let se = match self.free_entities.pop() {
@@ -56,6 +61,7 @@ impl Scheduler {
             group: spec.group,
             nice: spec.nice,
             policy: spec.policy,
+            latency_nice: spec.latency_nice,
             state: TaskState::New,
             on_rq: OnRq::No,
             pinned: only_member(&spec.affinity),

@@ -12,6 +12,7 @@ use crate::fair::bandwidth::Bandwidth;
 use crate::fair::queue::CfsRq;
 use crate::group::{Group, GroupOnCpu};
 use crate::ids::{CpuId, GroupId, IdVec};
+use crate::latency::LatencyNice;
 use crate::rq::Rq;
 use crate::scheduler::Scheduler;
 use crate::topology::Topology;
@@ -57,6 +58,7 @@ impl Scheduler {
             shares: Weight::NICE_0,
             load_avg: 0,
             idle: false,
+            latency_nice: LatencyNice::ZERO,
             bandwidth: Bandwidth::unlimited(),
             children: Vec::new(),
             per_cpu,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::ids::{CpuId, GroupId, TaskId};
+use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 use zerolag_core::task::TaskSpec;
 use zerolag_core::units::Nanos;
@@ -29,6 +30,7 @@ impl Machine {
             group: attributes.group.unwrap_or(GroupId::ROOT),
             nice: attributes.nice.unwrap_or(Nice::ZERO),
             policy: attributes.policy.unwrap_or(Policy::Normal),
+            latency_nice: LatencyNice::ZERO,
             slice: attributes.slice,
             affinity,
         };
@@ -54,6 +56,7 @@ impl Machine {
             group: group.unwrap_or(of_parent.group),
             nice: nice.unwrap_or(of_parent.nice),
             policy: policy.unwrap_or(of_parent.policy),
+            latency_nice: of_parent.latency_nice,
             slice: slice.or_else(|| entity.custom_slice.then_some(entity.slice)),
             affinity,
         };

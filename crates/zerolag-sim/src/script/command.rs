@@ -2,6 +2,7 @@
 //! The lines of a script as data.
 
 use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 
 /// One line of a script, after the machine words.
@@ -61,6 +62,7 @@ pub(super) struct NewTask {
     pub(super) nice: Nice,
     pub(super) policy: Policy,
     pub(super) slice_ns: u64,
+    pub(super) latency_nice: LatencyNice,
     pub(super) cpu: Option<u32>,
     pub(super) pin: bool,
     pub(super) cpus: Option<CpuSet>,
@@ -73,6 +75,7 @@ pub(super) enum Event {
         group: u64,
         parent: u64,
         shares: Option<u64>,
+        latency_nice: Option<i64>,
     },
     Shares {
         group: u64,
@@ -128,6 +131,14 @@ pub(super) enum Event {
         task: u64,
         ns: u64,
     },
+    LatencyNice {
+        task: u64,
+        level: i64,
+    },
+    GroupLatencyNice {
+        group: u64,
+        level: i64,
+    },
     Policy {
         task: u64,
         policy: Policy,
@@ -170,10 +181,22 @@ impl Event {
             Self::Yield => ("yield", None),
             Self::Nice { task, .. } => ("nice", Some(task)),
             Self::Slice { task, .. } => ("slice", Some(task)),
+            Self::LatencyNice { task, .. } => ("latnice", Some(task)),
+            Self::GroupLatencyNice { group, .. } => ("glatnice", Some(group)),
             Self::Policy { task, .. } => ("policy", Some(task)),
             Self::Move { task, .. } => ("move", Some(task)),
             Self::Affine { task, .. } => ("affine", Some(task)),
             Self::SetGroup { task, .. } => ("setgroup", Some(task)),
+        }
+    }
+
+    /// The word that makes it depend on latency nice, if it does.
+    pub(super) fn latency_word(&self) -> Option<&'static str> {
+        match self {
+            Self::LatencyNice { .. } | Self::GroupLatencyNice { .. } => Some(self.label().0),
+            Self::Group { latency_nice: Some(_), .. } => Some("latnice"),
+            Self::Task { spec, .. } if spec.latency_nice != LatencyNice::ZERO => Some("latnice"),
+            _ => None,
         }
     }
 }

@@ -10,6 +10,7 @@ use zerolag_core::ids::CpuId;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::topology::TopologyBuilder;
 use zerolag_core::units::Nanos;
+use zerolag_core::variants::Search;
 
 use super::command::{Command, Event, Query, Setting};
 use super::dump;
@@ -75,6 +76,7 @@ impl Interpreter {
             Command::Place(place) => self.machine()?.place(place)?,
             Command::Query(query) => self.query(query, out)?,
             Command::Event(event) => {
+                self.check_latency_word(&event)?;
                 let auto = self.auto;
                 let result = self.machine()?.event(&event, auto);
                 self.report(&event, result, out)?;
@@ -111,6 +113,16 @@ impl Interpreter {
         Ok(self.machine.as_mut().expect("just made"))
     }
 
+    fn check_latency_word(&mut self, event: &Event) -> Result<(), ScriptFault> {
+        let kernel = self.kernel.name();
+        match event.latency_word() {
+            Some(word) if !self.machine()?.scheduler.config().variants.latency_nice => {
+                Err(ScriptFault::Unsupported { word, kernel })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn set(&mut self, setting: Setting) -> Result<(), ScriptFault> {
         let kernel = self.kernel;
         match setting {
@@ -127,7 +139,14 @@ impl Interpreter {
                 let config = self.machine()?.scheduler.config_mut();
                 let (policy, tunables) = (config.policy, &mut config.tunables);
                 match name.as_str() {
-                    "base_slice_ns" if policy == FairPolicy::Eevdf => tunables.base_slice = Nanos(value),
+                    "base_slice_ns" if policy != FairPolicy::Cfs => tunables.base_slice = Nanos(value),
+                    // The reference's switches for the faults of the series of March 2023.
+                    "pick_fixed" if kernel == Kernel::EevdfRfc => {
+                        config.variants.search = if value != 0 { Search::Exact } else { Search::Literal };
+                    }
+                    "sums_fixed" if kernel == Kernel::EevdfRfc => {
+                        config.variants.slice_sums_exact = value != 0;
+                    }
                     "latency_ns" if policy == FairPolicy::Cfs => tunables.latency = Nanos(value),
                     "min_granularity_ns" if policy == FairPolicy::Cfs => {
                         tunables.min_granularity = Nanos(value)

@@ -13,6 +13,7 @@ use zerolag_core::config::Config;
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::group::Shares;
 use zerolag_core::ids::{CpuId, GroupId, Id, IdVec, TaskId};
+use zerolag_core::latency::{LatencyError, LatencyNice};
 use zerolag_core::scheduler::{Effect, Scheduler, StopWork};
 use zerolag_core::task::{TaskSpec, TaskState};
 use zerolag_core::topology::Topology;
@@ -283,7 +284,12 @@ impl Machine {
         let (now, cpu) = (self.now, self.cpu);
         match *event {
             Event::Dump => 0,
-            Event::Group { group, parent, shares } => self.add_group(group, parent, shares),
+            Event::Group { group, parent, shares, latency_nice } => {
+                match self.add_group(group, parent, shares) {
+                    0 => latency_nice.map_or(0, |level| self.set_group_latency_nice(group, level)),
+                    refused => refused,
+                }
+            }
             Event::Shares { group, shares } => self.with_group(group, |s, g| {
                 s.set_shares(now, g, Shares::clamped(shares)).map_or(INVALID, |()| 0)
             }),
@@ -352,6 +358,11 @@ impl Machine {
                 s.set_attributes(now, t, policy, Some(Nanos(ns)).filter(|n| n.0 != 0));
                 0
             }),
+            Event::LatencyNice { task, level } => self.with_task(task, |s, t| {
+                let nice = LatencyNice::from_attr(u32::MAX, level.try_into().unwrap_or(i32::MAX));
+                refusal(nice.and_then(|nice| s.set_latency_nice(now, t, nice)))
+            }),
+            Event::GroupLatencyNice { group, level } => self.set_group_latency_nice(group, level),
             Event::Policy { task, policy } => self.with_task(task, |s, t| {
                 s.set_policy(now, t, policy);
                 0
@@ -408,6 +419,14 @@ impl Machine {
         }
     }
 
+    fn set_group_latency_nice(&mut self, number: u64, level: i64) -> i64 {
+        let now = self.now;
+        match LatencyNice::from_file(level) {
+            Ok(nice) => self.with_group(number, |s, g| refusal(s.set_group_latency_nice(now, g, nice))),
+            Err(error) => -i64::from(error.errno()),
+        }
+    }
+
     /// The reference writes three files, in this order, and stops at the first that is refused.
     fn set_quota(&mut self, number: u64, quota_us: Option<u64>, period_us: u64, burst_us: u64) -> i64 {
         if !self.printed.bandwidth {
@@ -449,6 +468,7 @@ impl Machine {
             group,
             nice: spec.nice,
             policy: spec.policy,
+            latency_nice: spec.latency_nice,
             slice: Some(Nanos(spec.slice_ns)).filter(|s| s.0 != 0),
             affinity,
         };
@@ -473,6 +493,11 @@ impl Machine {
             }
         })
     }
+}
+
+/// 0, or the error number.
+fn refusal(result: Result<(), LatencyError>) -> i64 {
+    result.map_or_else(|error| -i64::from(error.errno()), |()| 0)
 }
 
 fn result_of(done: bool) -> i64 {

@@ -5,6 +5,7 @@
 
 use zerolag_core::cpu_set::{CPUS_MAX, CpuSet};
 use zerolag_core::ids::CpuId;
+use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 
 use super::Output;
@@ -46,6 +47,8 @@ const WORDS: &[&str] = &[
     "yield",
     "nice",
     "slice",
+    "latnice",
+    "glatnice",
     "policy",
     "move",
     "affine",
@@ -203,15 +206,16 @@ fn event(verb: &str, w: &mut Words) -> Result<Event, ScriptFault> {
         "dump" => Event::Dump,
         "group" => {
             let group = w.number(GROUP)?;
-            let (mut parent, mut shares) = (0, None);
+            let (mut parent, mut shares, mut latency_nice) = (0, None, None);
             while let Some(word) = w.optional() {
                 match word {
                     "parent" => parent = w.number(GROUP)?,
                     "shares" => shares = Some(w.number("shares")?).filter(|&s| s != 0),
-                    other => return Err(bad(other, "parent or shares")),
+                    "latnice" => latency_nice = Some(w.signed(LATENCY_NICE)?),
+                    other => return Err(bad(other, "parent, shares or latnice")),
                 }
             }
-            Event::Group { group, parent, shares }
+            Event::Group { group, parent, shares, latency_nice }
         }
         "shares" => Event::Shares { group: w.number(GROUP)?, shares: w.number("shares")? },
         "gidle" => Event::GroupIdle { group: w.number(GROUP)?, idle: w.flag("0 or 1")? },
@@ -251,6 +255,8 @@ fn event(verb: &str, w: &mut Words) -> Result<Event, ScriptFault> {
         }
         "yield" => Event::Yield,
         "nice" => Event::Nice { task: w.number(TASK)?, nice: Nice::new(w.signed("a nice level")?) },
+        "latnice" => Event::LatencyNice { task: w.number(TASK)?, level: w.signed(LATENCY_NICE)? },
+        "glatnice" => Event::GroupLatencyNice { group: w.number(GROUP)?, level: w.signed(LATENCY_NICE)? },
         "slice" => Event::Slice { task: w.number(TASK)?, ns: w.number("nanoseconds")? },
         "policy" => Event::Policy { task: w.number(TASK)?, policy: policy(w.word("a policy")?)? },
         "move" => {
@@ -276,6 +282,8 @@ fn event(verb: &str, w: &mut Words) -> Result<Event, ScriptFault> {
     })
 }
 
+const LATENCY_NICE: &str = "a latency nice level, -20 to 19";
+
 fn new_task(w: &mut Words) -> Result<NewTask, ScriptFault> {
     let mut spec = NewTask::default();
     while let Some(word) = w.optional() {
@@ -288,10 +296,15 @@ fn new_task(w: &mut Words) -> Result<NewTask, ScriptFault> {
                 spec.nice =
                     Nice::new(level).ok_or_else(|| bad(&level.to_string(), "a nice level, -20 to 19"))?;
             }
+            "latnice" => {
+                let level = w.signed(LATENCY_NICE)?;
+                let nice = LatencyNice::new(level);
+                spec.latency_nice = nice.ok_or_else(|| bad(&level.to_string(), LATENCY_NICE))?;
+            }
             "cpu" => spec.cpu = Some(w.cpu()?),
             "slice" => spec.slice_ns = w.number("nanoseconds")?,
             "policy" => spec.policy = policy(w.word("a policy")?)?,
-            other => return Err(bad(other, "one of group, nice, cpu, policy, slice, pin, cpus")),
+            other => return Err(bad(other, "one of group, nice, latnice, cpu, policy, slice, pin, cpus")),
         }
     }
     Ok(spec)

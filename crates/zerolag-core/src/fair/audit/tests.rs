@@ -111,6 +111,7 @@ fn numbers_are_unique() {
         SomebodyEligible,
         Order,
         Summaries,
+        SliceSum,
         Structure,
         MeanOfLags,
         ZeroLagEligible,

@@ -7,6 +7,7 @@ use super::*;
 use crate::cpu_set::CpuSet;
 use crate::ids::{CpuId, GroupId};
 use crate::kernel::Kernel;
+use crate::latency::LatencyNice;
 use crate::nice::{Nice, Policy};
 use crate::task::TaskSpec;
 use crate::topology::TopologyBuilder;
@@ -30,6 +31,7 @@ fn machine(levels: &[i64]) -> Scheduler {
             group: if i % 2 == 0 { GroupId::ROOT } else { group },
             nice: Nice::new(level).expect("a nice level"),
             policy: Policy::Normal,
+            latency_nice: LatencyNice::ZERO,
             slice: None,
             affinity: CpuSet::single(CPU),
         };

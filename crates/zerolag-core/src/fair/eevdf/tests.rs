@@ -36,7 +36,7 @@ proptest! {
             let (mut driver, q, joiner) = with_joiner(kernel, &places, nice);
             let s = &mut driver.s;
             s.eevdf_place(q, joiner, false);
-            s.queues[q].insert(&mut s.entities, joiner);
+            s.put_in_timeline(q, joiner);
             prop_assert!(s.queues[q].is_eligible(&s.entities, joiner));
         }
     }
@@ -48,8 +48,8 @@ proptest! {
             let s = &mut driver.s;
             s.entities[joiner].vlag = VDelta(lag);
             s.eevdf_place(q, joiner, false);
-            s.queues[q].insert(&mut s.entities, joiner);
-            let left = s.queues[q].virtual_time(&s.entities).since(s.entities[joiner].vruntime).0;
+            s.put_in_timeline(q, joiner);
+            let left = s.virtual_time(q).since(s.entities[joiner].vruntime).0;
             prop_assert!(left.abs_diff(lag) <= 2, "I7: lag {} became {}", lag, left);
         }
     }
@@ -86,7 +86,7 @@ proptest! {
                 let (mut driver, q, joiner) = with_joiner(kernel, places, nice);
                 let s = &mut driver.s;
                 s.eevdf_place(q, joiner, false);
-                s.queues[q].insert(&mut s.entities, joiner);
+                s.put_in_timeline(q, joiner);
                 s.queues[q].nr_queued += 1;
                 (s.queues[q].pick_eevdf(&s.entities, None), s.entities[joiner].vruntime)
             });
@@ -101,7 +101,7 @@ proptest! {
             let (mut driver, q, ids) = Driver::with_waiting(kernel, &places);
             let s = &mut driver.s;
             let id = ids[who % ids.len()];
-            let before = s.queues[q].virtual_time(&s.entities);
+            let before = s.virtual_time(q);
             let entity = &mut s.entities[id];
             entity.slice = Nanos(100 * MS);
             let (lag, weight) = (before.since(entity.vruntime).0, entity.weight);
@@ -110,7 +110,7 @@ proptest! {
             prop_assume!(lag.abs() < limit);
             let total = s.queues[q].weight_sum;
             s.reweight(q, id, nice.load());
-            let after = s.queues[q].virtual_time(&s.entities);
+            let after = s.virtual_time(q);
             // V was rounded down by less than 1, which is less than W in the sum of leads; truncating the lag
             // adds less than w'. Both are spread over W'. Placing again scales the first by w/w', and inflates
             // both by W' / (W' - w').

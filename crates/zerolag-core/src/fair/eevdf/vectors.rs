@@ -26,12 +26,12 @@ fn t5_to_t7_virtual_time_is_rounded_down() {
     let queue = &mut driver.s.queues[q];
     queue.anchor = VTime(0);
     queue.key_weight_sum = 1024 * (99 + 98 + 96);
-    assert_eq!(queue.virtual_time(&driver.s.entities), VTime(97), "97.67");
+    assert_eq!(driver.s.virtual_time(q), VTime(97), "97.67");
     let (driver, q, _) = waiting(Kernel::V6_12, &[(0, 0), (3, 0), (4, 0)]);
-    assert_eq!(driver.s.queues[q].virtual_time(&driver.s.entities), VTime(2), "7/3");
-    let (mut driver, q, _) = waiting(Kernel::V6_12, &[(0, 0), (u64::MAX - 4, 0)]);
-    let queue = &mut driver.s.queues[q];
-    assert_eq!(queue.virtual_time(&driver.s.entities), VTime(u64::MAX - 2), "-5/2 is -3");
+    assert_eq!(driver.s.virtual_time(q), VTime(2), "7/3");
+    let (driver, q, _) = waiting(Kernel::V6_12, &[(0, 0), (u64::MAX - 4, 0)]);
+    assert_eq!(driver.s.virtual_time(q), VTime(u64::MAX - 2), "-5/2 is -3");
+    let queue = &driver.s.queues[q];
     let mean = queue.mean(&driver.s.entities);
     assert!(queue.is_eligible_at(mean, VTime(u64::MAX - 2)));
     assert!(!queue.is_eligible_at(mean, VTime(u64::MAX - 1)));
@@ -112,7 +112,7 @@ fn t18_reweighting_keeps_lag_and_rest_as_cpu_time() {
 #[test]
 fn t21_the_earliest_deadline_of_the_eligible() {
     let (driver, q, ids) = waiting(Kernel::V6_12, &[(4, 17), (7, 27), (13, 15)]);
-    assert_eq!(driver.s.queues[q].virtual_time(&driver.s.entities), VTime(8));
+    assert_eq!(driver.s.virtual_time(q), VTime(8));
     assert_eq!(driver.s.queues[q].pick_eevdf(&driver.s.entities, None), Some(ids[0]));
 }
 

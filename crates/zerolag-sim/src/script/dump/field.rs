@@ -2,10 +2,9 @@
 //! The fields of the state lines: under which word each is printed, and what.
 
 use zerolag_core::domain::SharedState;
-use zerolag_core::entity::{Entity, Owner};
-use zerolag_core::fair::queue::CfsRq;
+use zerolag_core::entity::Owner;
 use zerolag_core::group::Group;
-use zerolag_core::ids::EntityId;
+use zerolag_core::ids::{EntityId, QueueId};
 use zerolag_core::pelt::SchedAvg;
 use zerolag_core::rq::Rq;
 use zerolag_core::task::{OnRq, Task, TaskState};
@@ -87,6 +86,7 @@ pub(super) enum GroupField {
     Shares,
     LoadAvg,
     Idle,
+    LatencyNice,
 }
 
 impl GroupField {
@@ -99,6 +99,7 @@ impl GroupField {
             Self::Shares => line.field("sh", group.shares.down()),
             Self::LoadAvg => line.field("la", group.load_avg),
             Self::Idle => line.flag("idle", group.idle),
+            Self::LatencyNice => line.field("ln", group.latency_nice.get()),
         };
     }
 }
@@ -111,6 +112,8 @@ pub(super) enum EntityField {
     Deadline,
     Slice,
     Lag,
+    /// Whether it is eligible now, if it is queued.
+    Eligible,
     Delayed,
     RelDeadline,
     CustomSlice,
@@ -127,13 +130,16 @@ pub(super) enum EntityField {
 }
 
 impl EntityField {
-    pub(super) fn print(self, entity: &Entity, averages: &[AverageField], line: &mut Line) {
+    pub(super) fn print(self, machine: &Machine, id: EntityId, averages: &[AverageField], line: &mut Line) {
+        let entity = &machine.scheduler.entities()[id];
         match self {
             Self::OnRq => line.flag("onrq", entity.on_rq),
             Self::Vruntime => line.field("v", entity.vruntime.0),
             Self::Deadline => line.field("dl", entity.deadline.0),
             Self::Slice => line.field("sl", entity.slice.0),
             Self::Lag => line.field("lag", entity.vlag.0),
+            Self::Eligible if entity.on_rq => line.flag("el", machine.scheduler.is_eligible(id)),
+            Self::Eligible => line.text("el", "-"),
             Self::Delayed => line.flag("del", entity.delayed),
             Self::RelDeadline => line.flag("rd", entity.rel_deadline),
             Self::CustomSlice => line.flag("cs", entity.custom_slice),
@@ -201,6 +207,8 @@ pub(super) enum QueueField {
     HierarchyRunning,
     KeySum,
     WeightSum,
+    /// The sum of slices times weights.
+    SliceSum,
     VirtualTime,
     Curr,
     Next,
@@ -220,10 +228,11 @@ impl QueueField {
     pub(super) fn print(
         self,
         machine: &Machine,
-        queue: &CfsRq,
+        id: QueueId,
         (averages, print_anchor): (&[AverageField], bool),
         line: &mut Line,
     ) {
+        let queue = &machine.scheduler.queues()[id];
         match self {
             Self::Weight => line.field("w", queue.load.0),
             Self::Nr => line.field("nr", queue.nr_queued),
@@ -238,7 +247,8 @@ impl QueueField {
             Self::HierarchyRunning => line.field("h", queue.h_nr_queued),
             Self::KeySum => line.field("av", if print_anchor { queue.key_weight_sum() } else { 0 }),
             Self::WeightSum => line.field("al", queue.weight_sum()),
-            Self::VirtualTime => line.field("V", queue.virtual_time(machine.scheduler.entities()).0),
+            Self::SliceSum => line.field("as", queue.slice_weight_sum()),
+            Self::VirtualTime => line.field("V", machine.scheduler.virtual_time(id).0),
             Self::Curr => print_name(machine, "curr", queue.curr, line),
             Self::Next => print_name(machine, "next", queue.next, line),
             Self::Last => print_name(machine, "last", queue.last, line),
@@ -283,6 +293,7 @@ pub(super) enum TaskField {
     OnRq,
     Nice,
     Policy,
+    LatencyNice,
     RecentCpu,
     WakeeFlips,
     LastWakee,
@@ -311,6 +322,7 @@ impl TaskField {
             ),
             Self::Nice => line.field("ni", task.nice.get()),
             Self::Policy => line.field("pol", task.policy.number()),
+            Self::LatencyNice => line.field("ln", task.latency_nice.get()),
             Self::RecentCpu => line.field("ru", task.recent_used_cpu.0),
             Self::WakeeFlips => line.field("wf", task.waker.wakee_flips),
             Self::LastWakee => match task.waker.last_wakee {

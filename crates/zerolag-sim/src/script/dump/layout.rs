@@ -33,6 +33,7 @@ impl Layout {
     pub(super) fn of(kernel: Kernel) -> &'static Self {
         match kernel {
             Kernel::V6_1 => &LINUX_6_1,
+            Kernel::EevdfRfc => &EEVDF_RFC,
             Kernel::V6_18 => &LINUX_6_18,
             _ => &LINUX_6_12,
         }
@@ -163,6 +164,76 @@ const LINUX_6_1: Layout = Layout {
     task_entity: {
         use EntityField::*;
         &[OnRq, Vruntime, Weight, ExecStart, SumExec, PrevSumExec, Averages, UtilEstPair]
+    },
+    ..LINUX_6_12
+};
+
+/// As 6.1, with deadlines and lag, and latency nice.
+const EEVDF_RFC: Layout = Layout {
+    group: {
+        use GroupField::*;
+        &[Parent, Shares, LoadAvg, Idle, LatencyNice]
+    },
+    group_entity: {
+        use EntityField::*;
+        &[
+            OnRq,
+            Vruntime,
+            Deadline,
+            Slice,
+            Lag,
+            Eligible,
+            Weight,
+            ExecStart,
+            SumExec,
+            PrevSumExec,
+            Averages,
+            RunnableWeight,
+        ]
+    },
+    queue: {
+        use QueueField::*;
+        &[
+            Weight,
+            Nr,
+            HierarchyRunning,
+            IdleNr,
+            HierarchyIdle,
+            MinVruntimeAnchor,
+            KeySum,
+            WeightSum,
+            SliceSum,
+            VirtualTime,
+            Curr,
+            Next,
+            Averages,
+            Contribution,
+            Propagate,
+            PropagateSum,
+            Removed,
+            OnList,
+        ]
+    },
+    task: {
+        use TaskField::*;
+        &[Group, Cpu, State, OnRq, Nice, Policy, LatencyNice]
+    },
+    task_entity: {
+        use EntityField::*;
+        &[
+            OnRq,
+            Vruntime,
+            Deadline,
+            Slice,
+            Lag,
+            Eligible,
+            Weight,
+            ExecStart,
+            SumExec,
+            PrevSumExec,
+            Averages,
+            UtilEstPair,
+        ]
     },
     ..LINUX_6_12
 };

@@ -93,28 +93,25 @@ pub(super) fn state(machine: &Machine, print_anchor: bool, out: &mut String) {
             let place = s.group_on(group, cpu);
             let mut line = Line(out);
             if let Some(entity) = place.entity {
-                let entity = &s.entities()[entity];
                 line.word("G ").number(cpu.0).word(" ").number(number);
-                layout.group_entity.iter().for_each(|f| f.print(entity, layout.averages, &mut line));
+                layout.group_entity.iter().for_each(|f| f.print(machine, entity, layout.averages, &mut line));
                 line.end();
             }
-            let queue = &s.queues()[place.queue];
             let how = (layout.averages, print_anchor);
             line.word("Q ").number(cpu.0).word(" ").number(number);
-            layout.queue.iter().for_each(|field| field.print(machine, queue, how, &mut line));
+            layout.queue.iter().for_each(|field| field.print(machine, place.queue, how, &mut line));
             line.end();
             if machine.printed.bandwidth {
-                bandwidth::queue_line(cpu, number, &queue.throttle, &mut Line(out));
+                bandwidth::queue_line(cpu, number, &s.queues()[place.queue].throttle, &mut Line(out));
             }
         }
     }
     for (&number, &task) in &names.tasks {
         let task = &s.tasks()[task];
-        let entity = &s.entities()[task.entity];
         let mut line = Line(out);
         line.word("T ").number(number);
         layout.task.iter().for_each(|field| field.print(machine, task, &mut line));
-        layout.task_entity.iter().for_each(|f| f.print(entity, layout.averages, &mut line));
+        layout.task_entity.iter().for_each(|f| f.print(machine, task.entity, layout.averages, &mut line));
         if machine.printed.rich {
             layout.task_on_machine.iter().for_each(|field| field.print(machine, task, &mut line));
         }
