@@ -21,6 +21,7 @@
 
 mod distribution;
 mod overload;
+mod rivals;
 
 use std::collections::BTreeMap;
 
@@ -30,6 +31,7 @@ use zerolag_core::units::{Instant, Nanos};
 
 pub use distribution::{Distribution, Percentiles};
 use overload::Overload;
+pub use rivals::Rivals;
 
 use crate::dense::at;
 

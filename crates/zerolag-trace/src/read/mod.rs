@@ -118,10 +118,14 @@ pub fn open<'a>(input: impl Read + 'a) -> Result<Trace<'a>, ReadError> {
 /// As [`open`].
 pub fn open_path(path: &Path) -> Result<Trace<'static>, ReadError> {
     let mut file = File::open(path)?;
-    let mut head = [0; HEAD_LEN];
+    let mut head = vec![0; HEAD_LEN];
     let len = file.read(&mut head)?;
-    file.rewind()?;
-    match Binary::of(&head[..len]) {
+    head.truncate(len);
+    if file.rewind().is_err() {
+        // A pipe has a path as well, as in `<(perf script)`.
+        return open(io::Cursor::new(head).chain(file));
+    }
+    match Binary::of(&head) {
         Some(format) => Trace::binary(format, Storage::from_file(file)?),
         None => open(file),
     }
