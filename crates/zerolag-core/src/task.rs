@@ -67,6 +67,10 @@ pub struct Task {
     pub(crate) max_allowed_capacity: u32,
     /// It is on a wake list, for another CPU than the one it slept on.
     pub(crate) remote_wakeup: bool,
+    /// It is in limbo: throttled, and off its queue, though queued for everybody else.
+    pub throttled: bool,
+    /// It is to be throttled when it returns to user mode.
+    pub(crate) throttle_work: bool,
     /// Place among its CPU's queued tasks.
     pub(crate) link: TaskLink,
     /// Round robin: what is left of its turn.

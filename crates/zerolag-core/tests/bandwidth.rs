@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::event::EventKind;
+use zerolag_core::fair::audit::audit;
 use zerolag_core::fair::bandwidth::{Bandwidth, BandwidthError, BandwidthTimer};
 use zerolag_core::ids::{CpuId, GroupId, TaskId};
 use zerolag_core::kernel::Kernel;
@@ -94,6 +95,9 @@ impl Machine {
                 }
                 Effect::UnthrottleIpi { cpu } => self.s.finish_unthrottling(self.now, cpu),
                 Effect::WakeIpi { cpu } => self.s.finish_wakeups(self.now, cpu),
+                Effect::ThrottleWork { cpu } => {
+                    self.s.return_to_user(self.now, cpu);
+                }
                 Effect::Resched { cpu } => {
                     self.s.schedule(self.now, cpu);
                 }
@@ -181,7 +185,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// A kernel with bandwidth.
 fn kernel() -> impl Strategy<Value = Kernel> {
-    prop::sample::select(vec![Kernel::V6_1, Kernel::V6_12])
+    prop::sample::select(vec![Kernel::V6_1, Kernel::V6_12, Kernel::V6_18])
 }
 
 /// Quota, period and burst in ms.
@@ -249,11 +253,12 @@ proptest! {
                 Step::Pass { us } => m.pass(Nanos::from_micros(us), |_, _| {}),
                 Step::WakeOrBlock { whom } => m.wake_or_block(whom),
             }
+            audit(&m.s).unwrap();
             for (_, queue) in m.s.queues().iter() {
                 let above = core::iter::successors(Some(queue), |q| q.parent.map(|p| &m.s.queues()[p]));
                 let ancestors = above.filter(|q| q.throttle.throttled).count();
                 prop_assert_eq!(queue.throttle.throttle_count as usize, ancestors);
-                prop_assert!(ancestors == 0 || !queue.on_list());
+                prop_assert!(!queue.throttle.pelt_frozen || ancestors != 0 && !queue.on_list());
             }
         }
     }

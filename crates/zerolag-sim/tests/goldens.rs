@@ -86,6 +86,12 @@ fn linux_6_1_and_6_12_with_bandwidth() {
 }
 
 #[test]
+fn linux_6_18_with_bandwidth() {
+    // A CPU that runs dry ages its load even without domains, as in 6.18/31.
+    check("6.18bw", &["03", "04"]);
+}
+
+#[test]
 fn linux_6_18() {
     // 31, 32: a CPU that runs dry ages its load even without domains. From 34 on: scheduling domains.
     // 52: the fair server.

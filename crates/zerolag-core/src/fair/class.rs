@@ -37,6 +37,9 @@ impl Scheduler {
         let (cpu, se) = (t.cpu, t.entity);
         let moving = t.on_rq == OnRq::Migrating || flags.restore;
         let idle = u32::from(t.policy == Policy::Idle);
+        if self.enters_limbo(cpu, task) {
+            return;
+        }
         let delayed = self.entities[se].delayed;
         if !(delayed && moving) {
             self.util_est_enqueue(cpu, se);
@@ -70,7 +73,7 @@ impl Scheduler {
                 change.idle = 1;
             }
             // Nobody above notices what happens in a throttled queue.
-            if self.is_throttled(q) {
+            if self.is_cut_off(q) {
                 self.hrtick_update(cpu);
                 return;
             }
@@ -86,7 +89,7 @@ impl Scheduler {
             if self.queues[q].idle {
                 change.idle = 1;
             }
-            if self.is_throttled(q) {
+            if self.is_cut_off(q) {
                 self.hrtick_update(cpu);
                 return;
             }
@@ -122,6 +125,9 @@ impl Scheduler {
         let t = &self.tasks[task];
         let (cpu, se) = (t.cpu, t.entity);
         let moving = t.on_rq == OnRq::Migrating || flags.save;
+        if self.is_taken_from_limbo(task, flags) {
+            return true;
+        }
         if !(self.entities[se].delayed && moving) {
             self.util_est_dequeue(cpu, se);
         }
@@ -165,7 +171,7 @@ impl Scheduler {
     }
 
     fn dequeue_upwards(&mut self, se: EntityId, flags: Dequeue, change: &mut CountChange) -> Reached {
-        let sleeps = flags.sleep;
+        let (sleeps, goes_to_limbo) = (flags.sleep, flags.throttle);
         let mut flags = flags;
         let mut slice_below = None;
         let mut at = Some(se);
@@ -182,14 +188,17 @@ impl Scheduler {
             if self.queues[q].idle {
                 change.idle = change.queued;
             }
-            if self.is_throttled(q) {
+            if self.is_cut_off(q) {
                 return Reached::Throttled;
+            }
+            if goes_to_limbo {
+                self.note_throttled_task(q);
             }
             at = self.entities[se].parent;
             if self.queues[q].load.0 != 0 {
                 slice_below = self.group_slice(q);
                 // The group goes on without the sleeper: its data are warm.
-                if let Some(parent) = at.filter(|_| sleeps && !self.in_throttled_hierarchy(q)) {
+                if let Some(parent) = at.filter(|_| sleeps && !self.is_out_of_play(q)) {
                     self.set_next_buddy(parent);
                 }
                 break;
@@ -204,8 +213,11 @@ impl Scheduler {
             if self.queues[q].idle {
                 change.idle = change.queued;
             }
-            if self.is_throttled(q) {
+            if self.is_cut_off(q) {
                 return Reached::Throttled;
+            }
+            if goes_to_limbo {
+                self.note_throttled_task(q);
             }
             at = self.entities[se].parent;
         }
@@ -225,12 +237,16 @@ impl Scheduler {
                 return None;
             }
             let mut q = root;
+            let mut throttled = false;
             loop {
                 if self.queues[q].competing_curr(&self.entities).is_some() {
                     self.update_curr(q);
                 }
                 if self.throttle_at_pick(cpu, q) {
-                    continue 'again;
+                    if self.throttles_queues() {
+                        continue 'again;
+                    }
+                    throttled = true;
                 }
                 let se = self.pick_entity(q);
                 if self.entities[se].delayed {
@@ -243,14 +259,20 @@ impl Scheduler {
                 }
                 match self.entities[se].my_queue {
                     Some(below) => q = below,
-                    None => return self.entities[se].task(),
+                    None => {
+                        let task = self.entities[se].task();
+                        if throttled && let Some(task) = task {
+                            self.set_throttle_work(cpu, task);
+                        }
+                        return task;
+                    }
                 }
             }
         }
     }
 
     /// Throttles a queue that has nothing left before somebody is picked from it. Returns true if it is
-    /// throttled now, and the pick has to begin anew. A kernel that picks and descends at once then puts the
+    /// throttled now; if that is as a whole, the pick has to begin anew. A kernel that picks and descends at once then puts the
     /// running task aside first, and after that looks no further.
     #[inline]
     fn throttle_at_pick(&mut self, cpu: CpuId, q: QueueId) -> bool {

@@ -337,8 +337,8 @@ impl Scheduler {
         let mut q = self.entities[se].queue;
         let mut at = self.entities[se].parent;
         // Above a throttled queue nothing of this is seen until it is unthrottled.
-        while !self.is_throttled(q) {
-            if !self.in_throttled_hierarchy(q) {
+        while !self.is_cut_off(q) {
+            if !self.is_frozen(q) {
                 self.add_leaf(q);
             }
             let Some(se) = at else { break };

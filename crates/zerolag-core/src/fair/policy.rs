@@ -171,7 +171,7 @@ impl Scheduler {
     /// `wakee` became runnable on `cpu`, where the fair task `curr` runs. `fork` = it is new.
     pub(crate) fn fair_check_preempt(&mut self, cpu: CpuId, curr: TaskId, wakee: TaskId, fork: bool) {
         let wakee_queue = self.entities[self.tasks[wakee].entity].queue;
-        if curr == wakee || self.in_throttled_hierarchy(wakee_queue) {
+        if curr == wakee || self.is_out_of_play(wakee_queue) || self.tasks[wakee].throttled {
             return;
         }
         match self.config.policy {

@@ -36,6 +36,8 @@ pub(crate) struct Dequeue {
     pub(crate) delayed: bool,
     /// It must not be delayed: the task ends.
     pub(crate) special: bool,
+    /// The task is throttled, and goes to limbo.
+    pub(crate) throttle: bool,
     /// It will come back after a change.
     pub(crate) save: bool,
     /// That change may put it elsewhere; without, the queue keeps its anchor until it is back.
@@ -121,6 +123,7 @@ impl Scheduler {
             debug_assert!(self.entities[se].delayed);
         } else if flags.sleep
             && !flags.special
+            && !flags.throttle
             && self.config.features.has(Feature::DelayDequeue)
             && !self.queues[q].is_eligible(&self.entities, se)
         {
@@ -178,7 +181,7 @@ impl Scheduler {
         while let Some(se) = at {
             let q = self.entities[se].queue;
             change(&mut self.queues[q]);
-            at = self.entities[se].parent.filter(|_| !self.is_throttled(q));
+            at = self.entities[se].parent.filter(|_| !self.is_cut_off(q));
         }
     }
 

@@ -7,7 +7,7 @@ use crate::fair::bandwidth::{Bandwidth, BandwidthError};
 use crate::ids::GroupId;
 use crate::scheduler::Scheduler;
 use crate::units::{Instant, Nanos};
-use crate::variants::BandwidthRules;
+use crate::variants::{BandwidthRules, Throttling};
 
 impl Scheduler {
     /// Sets how much CPU time a group may use in each period, and how much of what it did not use it may keep
@@ -38,11 +38,13 @@ impl Scheduler {
         if quota.is_some() {
             self.start_period(group);
         }
+        let per_task = self.bandwidth_rules().throttling == Throttling::Tasks;
         for cpu in self.online.clone().iter() {
             let q = self.groups[group].on(cpu).queue;
             let throttle = &mut self.queues[q].throttle;
             throttle.runtime_enabled = quota.is_some();
-            throttle.runtime_remaining = 0;
+            // One that joins a throttled hierarchy must not be throttled itself while that is unthrottled.
+            throttle.runtime_remaining = i64::from(per_task);
             if throttle.throttled {
                 self.unthrottle(q);
             }

@@ -81,7 +81,11 @@ impl Scheduler {
     /// The CPU's run queue is taken out of its root domain (`set_rq_offline()`).
     fn suspend(&mut self, cpu: CpuId) {
         self.rescale_tunables();
-        self.lift_limits(cpu);
+        if !self.active.contains(cpu)
+            || self.config.variants.bandwidth.is_some_and(|b| b.lifted_between_domains)
+        {
+            self.lift_limits(cpu);
+        }
         self.withdraw_reports(cpu);
     }
 

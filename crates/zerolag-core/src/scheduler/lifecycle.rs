@@ -71,6 +71,8 @@ impl Scheduler {
             waker: Waker::default(),
             max_allowed_capacity: 1024,
             remote_wakeup: false,
+            throttled: false,
+            throttle_work: false,
             link: TaskLink::default(),
             rr_left: crate::realtime::RR_SLICE,
             voluntary_switches: 0,

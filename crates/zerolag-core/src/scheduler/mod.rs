@@ -14,6 +14,7 @@
 //! | [`Effect::Softirq`] | calls [`Scheduler::softirq`] on that CPU, as soon as interrupts are done |
 //! | [`Effect::NohzKick`] | calls [`Scheduler::nohz_kick`] on that CPU, as an inter-processor interrupt would |
 //! | [`Effect::BandwidthTimer`] | sets a timer that calls [`Scheduler::bandwidth_timer`], on the CPU it comes from |
+//! | [`Effect::ThrottleWork`] | calls [`Scheduler::return_to_user`] on that CPU when the task that runs there returns to user mode: at once, if the caller does not model the kernel's own time |
 //! | [`Effect::UnthrottleIpi`] | calls [`Scheduler::finish_unthrottling`] on that CPU, as an inter-processor interrupt would |
 //! | [`Effect::Hrtick`] | sets, or clears, a timer that calls [`Scheduler::hrtick`] |
 //! | [`Effect::Trace`] | looks at it, or not: what happened, for observers |
@@ -108,6 +109,11 @@ pub enum Effect {
     },
     /// Queues on this CPU have got runtime and are to be unthrottled.
     UnthrottleIpi {
+        /// The CPU.
+        cpu: CpuId,
+    },
+    /// The task that is about to run on this CPU is to be throttled when it returns to user mode.
+    ThrottleWork {
         /// The CPU.
         cpu: CpuId,
     },

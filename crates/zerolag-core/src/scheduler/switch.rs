@@ -94,7 +94,7 @@ impl Scheduler {
             || o.cpu != cpu
             || !self.entities[se].on_rq
             || self.entities[se].delayed
-            || self.in_throttled_hierarchy(self.entities[se].queue)
+            || self.is_out_of_play(self.entities[se].queue)
         {
             return false;
         }

@@ -49,6 +49,8 @@ pub(super) struct Machine {
     interrupts: VecDeque<Effect>,
     softirqs: BTreeSet<CpuId>,
     timers: Timers,
+    /// CPUs whose task has something to do when it returns to user mode.
+    returning: BTreeSet<CpuId>,
 }
 
 /// What is printed of a machine because of how it is built.
@@ -87,6 +89,7 @@ impl Machine {
             interrupts: VecDeque::new(),
             softirqs: BTreeSet::new(),
             timers: Timers::default(),
+            returning: BTreeSet::new(),
         }
     }
 
@@ -119,6 +122,9 @@ impl Machine {
                 | Effect::UnthrottleIpi { .. }
                 | Effect::Stop { .. } => {
                     self.interrupts.push_back(effect);
+                }
+                Effect::ThrottleWork { cpu } => {
+                    self.returning.insert(cpu);
                 }
                 Effect::BandwidthTimer { group, timer, at } => {
                     self.timers.add(at, Timer { cpu: self.executing, group, timer });
@@ -162,6 +168,18 @@ impl Machine {
                 _ => {}
             }
             self.run_softirqs(cpu);
+            self.execute_on(before);
+        }
+    }
+
+    /// Tasks that run return to user mode, which may make CPUs reschedule.
+    fn return_to_user(&mut self) {
+        while let Some(cpu) = self.returning.pop_first() {
+            let before = self.execute_on(cpu);
+            if self.scheduler.return_to_user(self.now, cpu) {
+                self.scheduler.schedule(self.now, cpu);
+            }
+            self.deliver_interrupts();
             self.execute_on(before);
         }
     }
@@ -274,6 +292,7 @@ impl Machine {
         self.auto = auto;
         let result = self.carry_out(event);
         self.deliver_interrupts();
+        self.return_to_user();
         if auto {
             self.settle();
         }

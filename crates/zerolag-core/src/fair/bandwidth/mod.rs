@@ -20,6 +20,7 @@
 //!   period ends soon anyway.
 //! * All queues below a throttled one, on the same CPU, belong to a *throttled hierarchy*: their PELT clocks
 //!   stand still, they are off the list of queues with load, balancing leaves their tasks alone.
+//! * Linux 6.18 throttles the tasks of such a hierarchy one by one instead, as they return to user mode.
 //!
 //! Properties, each checked by a test of that name:
 //! * no group uses more than its quota, its burst and a slice for each CPU in a period;
@@ -31,9 +32,10 @@
 //! which Linux doubles period, quota and burst; and the first period of a group begins when the machine was
 //! switched on, where Linux adds a random offset (6.12).
 //!
-//! Source: kernel/sched/fair.c, "CFS bandwidth control machinery"; core.c, `tg_set_cfs_bandwidth()`; 6.1 and
-//! 6.12, whose differences are in [`BandwidthRules`](crate::variants::BandwidthRules).
+//! Source: kernel/sched/fair.c, "CFS bandwidth control machinery"; core.c, `tg_set_cfs_bandwidth()`; 6.1, 6.12
+//! and 6.18, whose differences are in [`BandwidthRules`](crate::variants::BandwidthRules).
 
+mod limbo;
 mod throttle;
 mod timers;
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A queue's runtime: being charged, throttled, and set free.
 
+use alloc::vec::Vec;
+
 use crate::fair::bandwidth::KEPT_RUNTIME;
 use crate::fair::load::LoadUpdate;
 use crate::fair::queue::{CfsRq, CountChange};
 use crate::fair::{Dequeue, Enqueue};
-use crate::ids::{CpuId, GroupId, QueueId};
+use crate::ids::{CpuId, GroupId, QueueId, TaskId};
 use crate::scheduler::Scheduler;
 use crate::units::{Instant, Nanos, Weight};
+use crate::variants::Throttling;
 
 /// Bandwidth as a queue sees it: what it may still use, and whether it is stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,18 +21,22 @@ pub struct Throttle {
     pub throttled: bool,
     /// It will be unthrottled by an interrupt that is under way.
     pub(crate) unthrottling: bool,
+    /// Its PELT clock stands still.
+    pub pelt_frozen: bool,
     /// How many of its ancestors, itself included, are throttled.
     pub throttle_count: u32,
     /// CPU time it may use before it has to ask for more; negative after an overdraft. In ns.
     pub runtime_remaining: i64,
     /// Since when it is throttled with somebody in it; 0 = it is not.
     pub throttled_clock: Instant,
-    /// The CPU's PELT clock when the hierarchy was throttled.
+    /// The CPU's PELT clock when that of the queue stopped last.
     pub pelt_frozen_at: Instant,
     /// How long its PELT clock has stood still, in all.
     pub pelt_frozen_for: Nanos,
     /// The same when it last ran empty; nothing if its clock stood still then.
     pub(crate) pelt_frozen_at_idle: PeltLag,
+    /// Its tasks that have been throttled one by one, the last to come last.
+    pub limbo: Vec<TaskId>,
 }
 
 /// By how much a queue's PELT clock was behind its CPU's when the queue ran empty.
@@ -49,16 +56,26 @@ impl Default for PeltLag {
 impl Throttle {
     /// The queue's PELT clock, where the CPU's shows `now` (`cfs_rq_clock_pelt()`).
     pub(crate) fn pelt_clock(&self, now: Instant) -> Instant {
-        let now = if self.throttle_count == 0 { now } else { self.pelt_frozen_at };
+        let now = if self.pelt_frozen { self.pelt_frozen_at } else { now };
         Instant(now.0.wrapping_sub(self.pelt_frozen_for.0))
     }
 
     /// The queue has run empty.
     pub(crate) fn note_idle(&mut self) {
-        self.pelt_frozen_at_idle = match self.throttle_count {
-            0 => PeltLag::Known(self.pelt_frozen_for),
-            _ => PeltLag::Frozen,
-        };
+        self.pelt_frozen_at_idle =
+            if self.pelt_frozen { PeltLag::Frozen } else { PeltLag::Known(self.pelt_frozen_for) };
+    }
+
+    /// Its PELT clock stops.
+    fn freeze_clock(&mut self, now: Instant) {
+        (self.pelt_frozen, self.pelt_frozen_at) = (true, now);
+    }
+
+    /// Its PELT clock goes on, if it stood still.
+    fn thaw_clock(&mut self, now: Instant) {
+        if core::mem::take(&mut self.pelt_frozen) {
+            self.pelt_frozen_for += Nanos(now.0.wrapping_sub(self.pelt_frozen_at.0));
+        }
     }
 }
 
@@ -75,16 +92,33 @@ impl CfsRq {
 }
 
 impl Scheduler {
-    /// The queue is throttled.
+    /// The queue is throttled as a whole: nobody above sees what happens in it.
     #[inline]
-    pub(crate) fn is_throttled(&self, q: QueueId) -> bool {
-        self.bandwidth_used && self.queues[q].throttle.throttled
+    pub(crate) fn is_cut_off(&self, q: QueueId) -> bool {
+        self.bandwidth_used && self.queues[q].throttle.throttled && self.throttles_queues()
+    }
+
+    /// The queue or one above it is throttled as a whole: its tasks do not compete.
+    #[inline]
+    pub(crate) fn is_out_of_play(&self, q: QueueId) -> bool {
+        self.in_throttled_hierarchy(q) && self.throttles_queues()
     }
 
     /// The queue or one above it is throttled.
     #[inline]
     pub(crate) fn in_throttled_hierarchy(&self, q: QueueId) -> bool {
         self.bandwidth_used && self.queues[q].throttle.throttle_count != 0
+    }
+
+    /// The queue's PELT clock stands still; it is not listed among those with load then.
+    #[inline]
+    pub(crate) fn is_frozen(&self, q: QueueId) -> bool {
+        self.bandwidth_used && self.queues[q].throttle.pelt_frozen
+    }
+
+    /// Queues are throttled as a whole, not task by task.
+    pub(crate) fn throttles_queues(&self) -> bool {
+        self.bandwidth_rules().throttling == Throttling::Queue
     }
 
     /// Charges a queue for CPU time, and gets it more from the pool when it has run out
@@ -138,6 +172,10 @@ impl Scheduler {
             if queue.throttle.runtime_enabled {
                 self.return_runtime(q);
             }
+            // Where tasks leave one by one, the last one stops the clock.
+            if self.in_throttled_hierarchy(q) && !self.throttles_queues() {
+                self.freeze(q);
+            }
         }
     }
 
@@ -173,9 +211,13 @@ impl Scheduler {
                 self.throttle(q);
             }
         }
-        if !self.in_throttled_hierarchy(q) {
+        if self.is_frozen(q) && !self.throttles_queues() {
+            let now = self.cpus[self.queues[q].cpu].pelt_now();
+            self.queues[q].throttle.thaw_clock(now);
+        }
+        if !self.is_frozen(q) {
             self.add_leaf(q);
-        } else if self.is_throttled(q) && self.queues[q].throttle.throttled_clock == Instant::ZERO {
+        } else if self.is_cut_off(q) {
             self.start_throttled_clock(q);
         }
     }
@@ -192,26 +234,35 @@ impl Scheduler {
             && (throttle.throttled || self.throttle(q))
     }
 
-    /// Takes a queue's entity off the queues above, unless the pool has got something meanwhile. Returns
-    /// true if it is throttled now (`throttle_cfs_rq()`).
+    /// Throttles a queue, unless the pool has got something meanwhile. Returns true if it is throttled now
+    /// (`throttle_cfs_rq()`).
     fn throttle(&mut self, q: QueueId) -> bool {
         if self.assign_runtime(q, Nanos(1)) {
             return false;
         }
         let (group, cpu) = (self.queues[q].group, self.queues[q].cpu);
         self.groups[group].bandwidth.throttled.push_back(q);
-        self.freeze(group, cpu);
-        self.dequeue_throttled(q, cpu);
-        self.queues[q].throttle.throttled = true;
-        if self.queues[q].nr_queued != 0 || self.bandwidth_rules().counts_empty {
+        self.throttle_hierarchy(group, cpu);
+        if self.throttles_queues() {
+            self.dequeue_throttled(q, cpu);
+        }
+        let rules = self.bandwidth_rules();
+        let queue = &mut self.queues[q];
+        queue.throttle.throttled = true;
+        if rules.counts_empty {
+            queue.throttle.throttled_clock = self.cpus[cpu].clock;
+        } else if queue.nr_queued != 0 && rules.throttling == Throttling::Queue {
             self.start_throttled_clock(q);
         }
         true
     }
 
-    fn start_throttled_clock(&mut self, q: QueueId) {
+    /// From now on the queue counts as throttled, if it does not already.
+    pub(super) fn start_throttled_clock(&mut self, q: QueueId) {
         let queue = &mut self.queues[q];
-        queue.throttle.throttled_clock = self.cpus[queue.cpu].clock;
+        if queue.throttle.throttled_clock == Instant::ZERO {
+            queue.throttle.throttled_clock = self.cpus[queue.cpu].clock;
+        }
     }
 
     fn dequeue_throttled(&mut self, q: QueueId, cpu: CpuId) {
@@ -249,6 +300,11 @@ impl Scheduler {
     /// Lets a queue compete again (`unthrottle_cfs_rq()`).
     pub(crate) fn unthrottle(&mut self, q: QueueId) {
         let (group, cpu) = (self.queues[q].group, self.queues[q].cpu);
+        let throttle = &self.queues[q].throttle;
+        if !self.throttles_queues() && throttle.runtime_enabled && throttle.runtime_remaining <= 0 {
+            // Tasks that went on meanwhile have used up what it was paid.
+            return;
+        }
         self.update_clock(cpu);
         let clock = self.cpus[cpu].clock;
         let counts_empty = self.bandwidth_rules().counts_empty;
@@ -263,9 +319,11 @@ impl Scheduler {
             pool.stat.throttled_time += clock.saturating_since(since);
         }
         pool.throttled.retain(|&other| other != q);
-        self.thaw(group, cpu);
+        self.unthrottle_hierarchy(group, cpu);
         if self.queues[q].load != Weight(0) {
-            self.enqueue_unthrottled(q, cpu);
+            if self.throttles_queues() {
+                self.enqueue_unthrottled(q, cpu);
+            }
         } else if self.queues[q].on_list() {
             // Nobody to run, but load to decay: the way up from it has to be on the list too.
             let mut at = self.queues[q].entity;
@@ -302,7 +360,7 @@ impl Scheduler {
                 change.idle = all;
             }
             change.add_to(&mut self.queues[above]);
-            if self.is_throttled(above) {
+            if self.is_cut_off(above) {
                 return;
             }
             at = self.entities[se].parent;
@@ -310,30 +368,39 @@ impl Scheduler {
         self.add_running_tasks(cpu, all);
     }
 
-    /// Stops the PELT clocks of a group and all below it on one CPU (`tg_throttle_down()`).
-    fn freeze(&mut self, group: GroupId, cpu: CpuId) {
+    /// A group and all below it on one CPU are in one throttled hierarchy more (`tg_throttle_down()`). Their
+    /// PELT clocks stop; where tasks leave one by one, only those of queues that are empty already.
+    fn throttle_hierarchy(&mut self, group: GroupId, cpu: CpuId) {
         let q = self.groups[group].on(cpu).queue;
-        if self.queues[q].throttle.throttle_count == 0 {
-            self.queues[q].throttle.pelt_frozen_at = self.cpus[cpu].pelt_now();
-            self.cpus[cpu].leaf.remove(&mut self.queues, q);
+        let queue = &mut self.queues[q];
+        queue.throttle.throttle_count += 1;
+        if queue.throttle.throttle_count == 1 && (queue.nr_queued == 0 || self.throttles_queues()) {
+            self.freeze(q);
         }
-        self.queues[q].throttle.throttle_count += 1;
         for i in (0..self.groups[group].children.len()).rev() {
-            self.freeze(self.groups[group].children[i], cpu);
+            self.throttle_hierarchy(self.groups[group].children[i], cpu);
         }
     }
 
-    /// Lets them run again, children first (`tg_unthrottle_up()`).
-    fn thaw(&mut self, group: GroupId, cpu: CpuId) {
+    fn freeze(&mut self, q: QueueId) {
+        let cpu = self.queues[q].cpu;
+        let now = self.cpus[cpu].pelt_now();
+        self.queues[q].throttle.freeze_clock(now);
+        self.cpus[cpu].leaf.remove(&mut self.queues, q);
+    }
+
+    /// They are in one less, children first (`tg_unthrottle_up()`).
+    fn unthrottle_hierarchy(&mut self, group: GroupId, cpu: CpuId) {
         for i in (0..self.groups[group].children.len()).rev() {
-            self.thaw(self.groups[group].children[i], cpu);
+            self.unthrottle_hierarchy(self.groups[group].children[i], cpu);
         }
         let q = self.groups[group].on(cpu).queue;
         let now = self.cpus[cpu].pelt_now();
         let throttle = &mut self.queues[q].throttle;
         throttle.throttle_count -= 1;
         if throttle.throttle_count == 0 {
-            throttle.pelt_frozen_for += Nanos(now.0.wrapping_sub(throttle.pelt_frozen_at.0));
+            throttle.thaw_clock(now);
+            self.leave_limbo(q);
             if !self.is_fully_decayed(cpu, q) {
                 self.add_leaf(q);
             }
@@ -347,7 +414,8 @@ impl Scheduler {
         let throttle_count = self.queues[above].throttle.throttle_count;
         let now = self.cpus[queue.cpu].pelt_now();
         let throttle = &mut self.queues[q].throttle;
-        (throttle.throttle_count, throttle.pelt_frozen_at) = (throttle_count, now);
+        throttle.throttle_count = throttle_count;
+        (throttle.pelt_frozen, throttle.pelt_frozen_at) = (throttle_count != 0, now);
     }
 
     /// The CPU goes offline: its queues run without limit from now on, so that it can be emptied

@@ -19,10 +19,14 @@ pub(super) fn group_line(number: u64, b: &Bandwidth, line: &mut Line) {
     line.field("ttime", b.stat.throttled_time.0).end();
 }
 
-/// `W`: what a queue may use, and whether it is throttled.
-pub(super) fn queue_line(cpu: CpuId, number: u64, t: &Throttle, line: &mut Line) {
+/// `W`: what a queue may use, and whether it is throttled, `per_task` = its tasks one by one.
+pub(super) fn queue_line(cpu: CpuId, number: u64, t: &Throttle, per_task: bool, line: &mut Line) {
     line.word("W ").number(cpu.0).word(" ").number(number);
     line.flag("re", t.runtime_enabled).field("rr", t.runtime_remaining);
     line.flag("thr", t.throttled).field("tc", t.throttle_count).field("tclk", t.throttled_clock.0);
-    line.field("tcp", t.pelt_frozen_at.0).field("tcpt", t.pelt_frozen_for.0).end();
+    line.field("tcp", t.pelt_frozen_at.0).field("tcpt", t.pelt_frozen_for.0);
+    if per_task {
+        line.flag("pct", t.pelt_frozen).field("limbo", t.limbo.len());
+    }
+    line.end();
 }

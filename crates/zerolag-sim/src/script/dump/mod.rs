@@ -12,6 +12,7 @@ mod field;
 mod layout;
 
 use zerolag_core::ids::{CpuId, GroupId};
+use zerolag_core::variants::Throttling;
 
 use super::machine::Machine;
 use layout::Layout;
@@ -63,6 +64,7 @@ pub(super) fn state(machine: &Machine, print_anchor: bool, out: &mut String) {
     let s = &machine.scheduler;
     let names = &machine.names;
     let layout = Layout::of(s.config().kernel);
+    let per_task = s.config().variants.bandwidth.is_some_and(|b| b.throttling == Throttling::Tasks);
     for (cpu, rq) in s.cpus().iter() {
         let mut line = Line(out);
         line.word("C ").number(cpu.0);
@@ -103,6 +105,7 @@ pub(super) fn state(machine: &Machine, print_anchor: bool, out: &mut String) {
             line.end();
             if machine.printed.bandwidth {
                 bandwidth::queue_line(cpu, number, &s.queues()[place.queue].throttle, &mut Line(out));
+                bandwidth::queue_line(cpu, number, &queue.throttle, per_task, &mut Line(out));
             }
         }
     }
@@ -114,6 +117,9 @@ pub(super) fn state(machine: &Machine, print_anchor: bool, out: &mut String) {
         layout.task_entity.iter().for_each(|f| f.print(machine, task.entity, layout.averages, &mut line));
         if machine.printed.rich {
             layout.task_on_machine.iter().for_each(|field| field.print(machine, task, &mut line));
+        }
+        if machine.printed.bandwidth && per_task {
+            line.flag("thr", task.throttled);
         }
         line.end();
     }
