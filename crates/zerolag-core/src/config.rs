@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Everything that distinguishes one scheduler from another, as plain data.
 
+use crate::balance::BalanceRules;
 use crate::domain::DomainRules;
 use crate::features::Features;
 use crate::kernel::Kernel;
@@ -29,6 +30,14 @@ pub struct Config {
     pub variants: Variants,
     /// Ticks per second: 100, 250, 300 or 1000.
     pub hz: u32,
+    /// What is woken from an idle CPU is woken by interrupts, as on any real machine, and not by the idle task
+    /// itself, as in the reference.
+    pub idle_cpus_are_interrupted: bool,
+    /// How long balancing takes.
+    pub balance_cost: BalanceCost,
+    /// Where the generator starts by which newly-idle balancing of every CPU is skipped at random. Linux takes
+    /// true randomness; this default is what the reference starts with.
+    pub newidle_seed: [u32; 4],
 }
 
 impl Config {
@@ -119,6 +128,15 @@ impl Tunables {
     }
 }
 
+/// How long newly-idle balancing of one domain takes. CPUs that expect to be idle for less than that leave it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BalanceCost {
+    /// For ageing the CPU's own load, before its first domain.
+    pub ageing: Nanos,
+    /// For each CPU of the domain.
+    pub per_cpu: Nanos,
+}
+
 /// Rules that changed between kernels without a feature to switch them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variants {
@@ -169,4 +187,6 @@ pub struct Variants {
     pub idle_loop_picks: bool,
     /// CFS bandwidth; nothing = the kernel does not have it.
     pub bandwidth: Option<BandwidthRules>,
+    /// How load is balanced between them.
+    pub balance: BalanceRules,
 }

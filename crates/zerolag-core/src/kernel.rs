@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use crate::config::Config;
+use crate::config::{BalanceCost, Config};
 use crate::features::Features;
 use crate::presets::{EEVDF_RFC, LINUX_6_1, LINUX_6_12, LINUX_6_18, Preset};
 
@@ -102,6 +102,9 @@ impl Kernel {
             scaling: preset.scaling,
             variants: preset.variants.clone(),
             hz: 250,
+            idle_cpus_are_interrupted: true,
+            balance_cost: BalanceCost::default(),
+            newidle_seed: [0x12345, 0x6789a, 0xbcdef, 0x13579],
         })
     }
 

@@ -2,6 +2,7 @@
 //! What makes each kernel: a table of policy, tunables and variants. Its features stand in the table of
 //! [`crate::features`].
 
+use crate::balance::BalanceRules;
 use crate::config::{FairPolicy, TunableScaling, Tunables, Variants};
 use crate::domain::DomainRules;
 use crate::units::Nanos;
@@ -35,6 +36,8 @@ pub(crate) const LINUX_6_1: Preset = Preset {
         listed_while_reported: false,
         reports_withdrawn_offline: false,
         domains: DomainRules::LINUX_6_1,
+        updates_clock_between_domains: false,
+        balance: BalanceRules::LINUX_6_1,
         util_est: UtilEst::SampleAndAverage,
         custom_slices: false,
         group_slices: false,
@@ -79,6 +82,7 @@ pub(crate) const LINUX_6_12: Preset = Preset {
         reports_withdrawn_offline: true,
         updates_clock_between_domains: true,
         domains: DomainRules::LINUX_6_12,
+        balance: BalanceRules::LINUX_6_12,
         bandwidth: Some(BandwidthRules::LINUX_6_12),
         anchor: Anchor::ZeroLag,
         protection: Protection::UntilDeadline,
@@ -111,6 +115,7 @@ pub(crate) const LINUX_6_18: Preset = Preset {
         reports_withdrawn_offline: true,
         updates_clock_between_domains: true,
         domains: DomainRules::LINUX_6_12,
+        balance: BalanceRules::LINUX_6_12,
         bandwidth: Some(BandwidthRules::LINUX_6_18),
         anchor: Anchor::Minimum,
         protection: Protection::ForShortestSlice,

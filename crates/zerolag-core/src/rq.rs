@@ -14,6 +14,8 @@
 
 use alloc::vec::Vec;
 
+use crate::balance::Tausworthe;
+use crate::config::Config;
 use crate::cpu_set::CpuSet;
 use crate::fair::leaf::LeafList;
 use crate::fair::tasks::TaskList;
@@ -117,6 +119,8 @@ pub struct RqBalance {
     pub(crate) has_blocked_load: bool,
     /// When that was last aged.
     pub(crate) last_blocked_update: Jiffies,
+    /// Which newly-idle balancing is skipped.
+    pub(crate) chance: Tausworthe,
 }
 
 bitflags::bitflags! {
@@ -137,7 +141,7 @@ bitflags::bitflags! {
 }
 
 impl RqBalance {
-    fn new(migration_cost: Nanos) -> Self {
+    fn new(migration_cost: Nanos, seed: [u32; 4]) -> Self {
         Self {
             cpu_capacity: 1024,
             next_balance: Jiffies(0),
@@ -153,6 +157,7 @@ impl RqBalance {
             nohz_tick_stopped: false,
             has_blocked_load: false,
             last_blocked_update: Jiffies(0),
+            chance: Tausworthe::new(seed),
         }
     }
 
@@ -171,7 +176,7 @@ impl RqBalance {
 }
 
 impl Rq {
-    pub(crate) fn new(root: QueueId, capacity: Capacity, migration_cost: Nanos) -> Self {
+    pub(crate) fn new(root: QueueId, capacity: Capacity, config: &Config) -> Self {
         Self {
             clock: Instant(0),
             clock_task: Instant(0),
@@ -193,7 +198,7 @@ impl Rq {
             pushing: false,
             idle_waker: Waker::default(),
             distribute_from: CpuId(0),
-            balance: RqBalance::new(migration_cost),
+            balance: RqBalance::new(config.tunables.migration_cost, config.newidle_seed),
             cfs_tasks: TaskList::default(),
             rt: RtQueue::default(),
             unthrottle_list: Vec::new(),
@@ -273,9 +278,10 @@ impl Rq {
 mod tests {
     use super::*;
     use crate::ids::Id;
+    use crate::kernel::Kernel;
 
     fn rq(capacity: u32) -> Rq {
-        Rq::new(QueueId::from_index(0), Capacity(capacity), Nanos(500_000))
+        Rq::new(QueueId::from_index(0), Capacity(capacity), &Kernel::V6_12.config(1).unwrap())
     }
 
     #[test]

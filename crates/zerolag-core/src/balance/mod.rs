@@ -1,21 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Load balancing: keeping every CPU of a domain about equally busy.
 //!
-//! A pass looks at the groups of one domain and goes through five steps, of which only the last changes
+//! A pass looks at the groups of one domain and goes through five steps, of which only the last moves
 //! anything:
 //!
 //! ```text
 //!   collect   statistics of each group            classify   what state each group is in
-//!   decide    which group to take from, how much  plan       which CPU, which tasks
+//!   decide    which group to take from, how much  plan       which queue, which tasks
 //!   apply     move them
 //! ```
+//!
+//! | module | when |
+//! |---|---|
+//! | `periodic` | at a tick, domains that are due |
+//! | `newidle` | a CPU runs dry |
+//! | [`nohz`] | for CPUs that have no tick |
+//! | `pass` | one domain: the five steps in order, what to do if tasks are pinned, what to remember |
 
+mod apply;
+mod chance;
 pub(crate) mod classify;
+mod collect;
+mod decide;
+mod newidle;
 pub mod nohz;
+mod pass;
+mod periodic;
+mod plan;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use chance::Tausworthe;
+use pass::Pass;
+pub use rules::BalanceRules;
 
 use crate::ids::{CpuId, TaskId};
 use crate::scheduler::Scheduler;
-use crate::units::Instant;
+
+/// What the CPU that is balanced for is doing (`enum cpu_idle_type`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdleType {
+    /// It runs something.
+    Busy,
+    /// It is idle.
+    Idle,
+    /// It is about to go idle.
+    NewlyIdle,
+}
+
+impl IdleType {
+    /// It has nothing to do.
+    pub(crate) const fn is_idle(self) -> bool {
+        !matches!(self, Self::Busy)
+    }
+}
 
 /// What a CPU that ran dry found elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,27 +68,6 @@ pub(crate) enum NewIdle {
 }
 
 impl Scheduler {
-    pub(crate) fn newidle_balance(&mut self, _cpu: CpuId) -> NewIdle {
-        NewIdle::Nothing
-    }
-
-    pub(crate) fn balance_trigger(&mut self, cpu: CpuId) {
-        if self.domains.cpu(cpu).base.is_none() || !self.active.contains(cpu) {
-            return;
-        }
-        self.nohz_balancer_kick(cpu);
-    }
-
-    pub(crate) fn balance_domains(&mut self, _cpu: CpuId, _idle: bool) {}
-
-    pub fn softirq(&mut self, now: Instant, cpu: CpuId) {
-        self.at(now);
-        if self.nohz_idle_balance(cpu) {
-            return;
-        }
-        self.update_blocked_averages(cpu);
-    }
-
     /// Notes whether the running task is too big for the CPU (`update_misfit_status()`).
     pub(crate) fn update_misfit(&mut self, cpu: CpuId, task: Option<TaskId>) {
         if !self.asym_capacity {

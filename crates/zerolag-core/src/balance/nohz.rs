@@ -239,7 +239,7 @@ impl Scheduler {
             if now >= self.cpus[cpu].balance.next_balance {
                 self.update_clock(cpu);
                 if flags.contains(NohzFlags::BALANCE) {
-                    self.balance_domains(cpu, true);
+                    self.balance_domains(this_cpu, cpu, true);
                 }
             }
             next_balance = next_balance.min(self.cpus[cpu].balance.next_balance);

@@ -149,6 +149,7 @@ impl Scheduler {
     /// An entity leaves, and with it those ancestors that become empty. Returns false if it is a task whose
     /// dequeue is delayed.
     fn dequeue_hierarchy(&mut self, cpu: CpuId, se: EntityId, flags: Dequeue) -> bool {
+        let was_sched_idle = self.is_sched_idle(cpu);
         let task = self.entities[se].task();
         // A group that completes a delayed dequeue has nobody in it: no counts change.
         let queued = u32::from(task.is_some());
@@ -161,7 +162,13 @@ impl Scheduler {
         match self.dequeue_upwards(se, flags, &mut change) {
             Reached::Delayed => return false,
             Reached::Throttled => {}
-            Reached::Root => self.cpus[cpu].nr_running -= change.queued,
+            Reached::Root => {
+                self.cpus[cpu].nr_running -= change.queued;
+                if !was_sched_idle && self.is_sched_idle(cpu) {
+                    // Only idle-policy tasks are left: there may be better ones elsewhere.
+                    self.cpus[cpu].balance.next_balance = self.jiffies();
+                }
+            }
         }
         if let Some(task) = task.filter(|_| flags.delayed) {
             self.hrtick_update(cpu);

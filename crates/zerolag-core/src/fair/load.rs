@@ -236,6 +236,10 @@ impl Scheduler {
         }
         let delta = queue.avg.load_avg.wrapping_sub(queue.tg_load_contrib) as i64;
         if delta.unsigned_abs() > queue.tg_load_contrib / 64 {
+            // What a CPU has reported is withdrawn when it goes offline; it must not come back.
+            if self.config.variants.reports_withdrawn_offline && !self.active.contains(queue.cpu) {
+                return;
+            }
             queue.tg_load_contrib = queue.avg.load_avg;
             queue.last_tg_load_update = self.now;
             self.groups[queue.group].load_avg += delta;

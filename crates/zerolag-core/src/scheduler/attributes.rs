@@ -18,7 +18,7 @@ use crate::units::{Instant, Nanos};
 
 /// Where a task stood before a change.
 #[derive(Clone, Copy)]
-pub(super) struct Standing {
+pub(crate) struct Standing {
     cpu: CpuId,
     pub(super) queued: bool,
     pub(super) running: bool,
@@ -185,7 +185,7 @@ impl Scheduler {
             self.enqueue(task, Enqueue { restore: true, ..Enqueue::default() });
         }
         if standing.running {
-            self.set_next(standing.cpu, Some(task));
+            self.set_current(standing.cpu, task);
         }
     }
 

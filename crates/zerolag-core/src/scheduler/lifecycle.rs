@@ -67,7 +67,7 @@ impl Scheduler {
             pinned: only_member(&spec.affinity),
             affinity: spec.affinity,
             wake_cpu: spec.cpu,
-            recent_used_cpu: spec.cpu,
+            recent_used_cpu: parent.map_or(CpuId(0), |p| self.tasks[p].recent_used_cpu),
             waker: Waker::default(),
             max_allowed_capacity: 1024,
             remote_wakeup: false,

@@ -46,7 +46,7 @@ impl Scheduler {
         let mut per_cpu = Vec::new();
         for cpu in topology.cpus() {
             let queue = queues.push(CfsRq::new(cpu, GroupId::ROOT, None));
-            let mut rq = Rq::new(queue, topology.capacity(cpu), config.tunables.migration_cost);
+            let mut rq = Rq::new(queue, topology.capacity(cpu), &config);
             rq.siblings = topology.core(cpu).and(topology.online());
             cpus.push(rq);
             per_cpu.push(GroupOnCpu { queue, entity: None });
@@ -78,6 +78,7 @@ impl Scheduler {
             domains,
             states,
             overloaded: IdVec::new(),
+            overloaded_outside: false,
             active: online.clone(),
             online,
             partitions: Partitions::default(),
@@ -118,7 +119,7 @@ impl Scheduler {
 
     /// Some CPU in this one's root domain has more than one task, or had when last looked at.
     pub fn is_overloaded(&self, cpu: CpuId) -> bool {
-        self.domains.cpu(cpu).root.is_some_and(|root| self.overloaded[root])
+        self.domains.cpu(cpu).root.map_or(self.overloaded_outside, |root| self.overloaded[root])
     }
 
     /// The CPUs that are online.

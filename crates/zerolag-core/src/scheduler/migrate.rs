@@ -6,11 +6,12 @@
 
 use crate::cpu_set::CpuSet;
 use crate::event::EventKind;
-use crate::fair::{Dequeue, Enqueue};
 use crate::ids::{CpuId, TaskId};
+use crate::scheduler::attributes::Standing;
 use crate::scheduler::{Effect, Scheduler, StopWork};
 use crate::task::OnRq;
 use crate::units::Instant;
+use crate::wake::Cause;
 
 impl Scheduler {
     /// The task belongs to another CPU from now on. It is not queued, or in between.
@@ -36,13 +37,9 @@ impl Scheduler {
 
     /// Moves a task that waits in a run queue to another CPU. `from`'s clock is up to date.
     pub(crate) fn move_queued(&mut self, task: TaskId, cpu: CpuId) {
-        self.tasks[task].on_rq = OnRq::Migrating;
-        self.dequeue(task, Dequeue::default());
-        self.set_task_cpu(task, cpu);
+        self.detach_task(task, cpu);
         self.update_clock(cpu);
-        self.enqueue(task, Enqueue { migrated: true, ..Enqueue::default() });
-        self.tasks[task].on_rq = OnRq::Queued;
-        self.check_preempt(cpu, task, false);
+        self.attach_task(task);
     }
 
     /// Restricts a task to one CPU and, if it waits in a run queue, moves it there. A sleeper follows when it
@@ -74,10 +71,7 @@ impl Scheduler {
             return true;
         }
         let Some(to) = self.distribute(this_cpu, &cpus) else { return false };
-        let standing = self.take_out(task, false);
-        self.tasks[task].restrict(cpus);
-        self.note_allowed_capacity(task);
-        self.put_back(task, standing);
+        let standing = self.change_affinity(task, cpus);
         if self.tasks[task].affinity.contains(from) {
             return true;
         }
@@ -85,6 +79,27 @@ impl Scheduler {
             self.push(Effect::Stop { cpu: from, work: StopWork::Migrate { task, to } });
         } else if standing.queued {
             self.move_queued(task, to);
+        }
+        true
+    }
+
+    /// Changes where a task may run, without moving it (`__do_set_cpus_allowed()`).
+    pub(crate) fn change_affinity(&mut self, task: TaskId, cpus: CpuSet) -> Standing {
+        let standing = self.take_out(task, false);
+        self.tasks[task].restrict(cpus);
+        self.note_allowed_capacity(task);
+        self.put_back(task, standing);
+        standing
+    }
+
+    /// The running task of `cpu` replaces its program (`sched_exec()`). Nothing of it is in any cache worth
+    /// keeping, so this is a good time to go where there is room. Returns false if the CPU is idle.
+    pub fn exec(&mut self, now: Instant, cpu: CpuId) -> bool {
+        self.at(now);
+        let Some(task) = self.cpus[cpu].curr else { return false };
+        let to = self.select_cpu_unchecked(cpu, task, cpu, Cause::Exec);
+        if to != cpu && self.active.contains(to) {
+            self.push(Effect::Stop { cpu, work: StopWork::Exec { task, to } });
         }
         true
     }

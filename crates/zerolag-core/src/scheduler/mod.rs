@@ -140,6 +140,8 @@ pub struct Scheduler {
     pub(crate) states: DomainStates,
     /// Root domains in which some CPU has more than one task (`rd->overload`).
     pub(crate) overloaded: IdVec<RootId, bool>,
+    /// A CPU outside of any root domain has been, once.
+    pub(crate) overloaded_outside: bool,
     /// CPUs that are there.
     pub(crate) online: CpuSet,
     /// CPUs that take tasks.

@@ -34,6 +34,15 @@ pub enum StopWork {
     },
     /// The CPU is gone after this.
     Die,
+    /// Take the task to another CPU if it may still go there: it replaces its program.
+    Exec {
+        /// The task.
+        task: TaskId,
+        /// Where to.
+        to: CpuId,
+    },
+    /// Push the task that was running to the CPU that asked for it.
+    ActiveBalance,
 }
 
 impl Scheduler {
@@ -43,9 +52,14 @@ impl Scheduler {
         self.enter_stopper(cpu);
         match work {
             StopWork::Nothing => {}
-            StopWork::Migrate { task, to } => self.migrate_stopped(cpu, task, to),
             StopWork::PushAway { task } => self.push_away(cpu, task),
             StopWork::Die => self.die(cpu),
+            // Affinity may have been changed back meanwhile.
+            StopWork::Migrate { task, .. } if self.tasks[task].affinity.contains(cpu) => {}
+            StopWork::Migrate { task, to } | StopWork::Exec { task, to } => {
+                self.migrate_stopped(cpu, task, to);
+            }
+            StopWork::ActiveBalance => self.push_stopped(cpu),
         }
         self.leave_stopper(cpu);
     }
@@ -96,7 +110,7 @@ impl Scheduler {
 
     fn migrate_stopped(&mut self, cpu: CpuId, task: TaskId, to: CpuId) {
         let t = &self.tasks[task];
-        if t.cpu != cpu || t.affinity.contains(cpu) {
+        if t.cpu != cpu {
             return;
         }
         if t.on_rq != OnRq::Queued {

@@ -275,11 +275,16 @@ impl Scheduler {
 
     /// A fair task has become the running one (`__set_next_task_fair()`).
     fn fair_started(&mut self, cpu: CpuId, next: TaskId) {
-        if self.has_domains && self.tasks[next].on_rq == OnRq::Queued {
-            self.cpus[cpu].cfs_tasks.move_to_front(&mut self.tasks, next);
-        }
+        self.note_fair_use(cpu, next);
         self.update_misfit(cpu, Some(next));
         self.hrtick_start(cpu, next);
+    }
+
+    /// The task is the last of those queued to be taken for cold.
+    fn note_fair_use(&mut self, cpu: CpuId, task: TaskId) {
+        if self.has_domains && self.tasks[task].on_rq == OnRq::Queued {
+            self.cpus[cpu].cfs_tasks.move_to_front(&mut self.tasks, task);
+        }
     }
 
     /// The end of the new running task's slice.
@@ -301,11 +306,11 @@ impl Scheduler {
         let rq = &mut self.cpus[cpu];
         let before = rq.nr_running;
         rq.nr_running += tasks;
-        if before < 2
-            && rq.nr_running >= 2
-            && let Some(root) = self.domains.cpu(cpu).root
-        {
-            self.overloaded[root] = true;
+        if before < 2 && rq.nr_running >= 2 {
+            match self.domains.cpu(cpu).root {
+                Some(root) => self.overloaded[root] = true,
+                None => self.overloaded_outside = true,
+            }
         }
     }
 
@@ -345,13 +350,25 @@ impl Scheduler {
                 self.fair_set_next(task);
                 self.fair_started(cpu, task);
             }
-            Some(task) => {
-                let now = self.cpus[cpu].clock_task;
-                let entity = &mut self.entities[self.tasks[task].entity];
-                entity.exec_start = now;
-                entity.prev_sum_exec = entity.sum_exec;
-            }
+            Some(task) => self.rt_set_next(cpu, task),
         }
+    }
+
+    /// The running task, which was taken out for a change, goes on running.
+    pub(super) fn set_current(&mut self, cpu: CpuId, task: TaskId) {
+        if self.tasks[task].policy.is_fair() {
+            self.fair_set_next(task);
+            self.note_fair_use(cpu, task);
+        } else {
+            self.rt_set_next(cpu, task);
+        }
+    }
+
+    fn rt_set_next(&mut self, cpu: CpuId, task: TaskId) {
+        let now = self.cpus[cpu].clock_task;
+        let entity = &mut self.entities[self.tasks[task].entity];
+        entity.exec_start = now;
+        entity.prev_sum_exec = entity.sum_exec;
     }
 
     /// Charges a real-time task for the time it ran.

@@ -28,7 +28,13 @@ struct CoreSearch {
 }
 
 impl Scheduler {
-    pub(super) fn select_idle_sibling(&mut self, task: TaskId, previous: CpuId, target: CpuId) -> CpuId {
+    pub(super) fn select_idle_sibling(
+        &mut self,
+        this_cpu: CpuId,
+        task: TaskId,
+        previous: CpuId,
+        target: CpuId,
+    ) -> CpuId {
         let asymmetric = self.asym_capacity;
         let mut util = 0;
         if asymmetric {
@@ -49,6 +55,12 @@ impl Scheduler {
                 return previous;
             }
             near = Some(previous);
+        }
+        // A kernel thread that is bound to its CPU is done when it wakes somebody up: stay with it. The idle
+        // task is one.
+        let bound = !self.config.idle_cpus_are_interrupted && self.cpus[this_cpu].is_idle_task();
+        if bound && previous == this_cpu && self.cpus[this_cpu].nr_running <= 1 && fits(self, previous) {
+            return previous;
         }
         let recent = core::mem::replace(&mut self.tasks[task].recent_used_cpu, previous);
         let mut second = None;

@@ -53,13 +53,26 @@ impl Scheduler {
         previous: CpuId,
         cause: Cause,
     ) -> CpuId {
-        let t = &self.tasks[task];
-        let cpu = match (t.pinned, t.policy.is_fair()) {
-            (Some(only), _) => only,
-            (None, true) => self.select_cpu_fair(this_cpu, task, previous, cause),
-            (None, false) => self.select_cpu_realtime(task, previous),
+        let cpu = match self.tasks[task].pinned {
+            Some(only) => only,
+            None => self.select_cpu_unchecked(this_cpu, task, previous, cause),
         };
         if self.may_run_on(task, cpu) { cpu } else { self.fallback_cpu(task) }
+    }
+
+    /// The same as the task's class wishes, whether the task may run there or not.
+    pub(crate) fn select_cpu_unchecked(
+        &mut self,
+        this_cpu: CpuId,
+        task: TaskId,
+        previous: CpuId,
+        cause: Cause,
+    ) -> CpuId {
+        if self.tasks[task].policy.is_fair() {
+            self.select_cpu_fair(this_cpu, task, previous, cause)
+        } else {
+            self.select_cpu_realtime(task, previous)
+        }
     }
 
     /// The task is allowed on the CPU, and the CPU takes tasks.
@@ -80,7 +93,7 @@ impl Scheduler {
             return cpu;
         }
         let all = self.all_cpus();
-        self.tasks[task].restrict(all);
+        self.change_affinity(task, all);
         self.active.first().expect("some CPU takes tasks")
     }
 
@@ -116,7 +129,7 @@ impl Scheduler {
         }
         match (slow, cause) {
             (Some(domain), _) => self.find_idlest_cpu(domain, task, this_cpu, previous, cause),
-            (None, Cause::Wake { .. }) => self.select_idle_sibling(task, previous, cpu),
+            (None, Cause::Wake { .. }) => self.select_idle_sibling(this_cpu, task, previous, cpu),
             (None, _) => cpu,
         }
     }

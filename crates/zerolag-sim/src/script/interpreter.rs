@@ -107,7 +107,9 @@ impl Interpreter {
             let topology = self.builder.build().map_err(ScriptFault::Machine)?;
             let unsupported = ScriptFault::Unsupported { word: "this kernel", kernel: self.kernel.name() };
             let printed = Printed { domains: self.domains, rich: self.rich, bandwidth: self.bandwidth };
-            let config = self.kernel.config(topology.cpus().len()).ok_or(unsupported)?;
+            let mut config = self.kernel.config(topology.cpus().len()).ok_or(unsupported)?;
+            // The reference has no interrupts: whoever is current wakes, the idle task too.
+            config.idle_cpus_are_interrupted = false;
             self.machine = Some(Machine::new(config, topology, printed));
         }
         Ok(self.machine.as_mut().expect("just made"))

@@ -203,10 +203,10 @@ impl Machine {
         }
         let was_idle = self.scheduler.cpus()[cpu].is_idle_task();
         let before = self.execute_on(cpu);
-        let resched = self.scheduler.tick(self.now, cpu);
+        self.scheduler.tick(self.now, cpu);
         self.run_softirqs(cpu);
         self.deliver_interrupts();
-        let resched = i64::from(resched || self.scheduler.cpus()[cpu].need_resched);
+        let resched = i64::from(self.scheduler.cpus()[cpu].need_resched);
         if self.auto {
             self.settle();
             if was_idle && self.scheduler.cpus()[cpu].is_idle_task() {
