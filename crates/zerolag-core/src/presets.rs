@@ -47,7 +47,6 @@ pub(crate) const LINUX_6_1: Preset = Preset {
         descent: Descent::WhilePicking,
         idle_loop_picks: true,
         anchor: Anchor::Minimum,
-        updates_clock_between_domains: false,
         bandwidth: Some(BandwidthRules::LINUX_6_1),
         ..LINUX_6_12.variants
     },

@@ -39,7 +39,7 @@ impl Scheduler {
     pub(super) fn places_before_charge(&self, flags: Enqueue) -> bool {
         match self.config.policy {
             FairPolicy::Cfs => !flags.wakeup,
-            FairPolicy::Eevdf => true,
+            FairPolicy::Eevdf2023 | FairPolicy::Eevdf => true,
         }
     }
 

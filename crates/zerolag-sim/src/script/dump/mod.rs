@@ -104,8 +104,8 @@ pub(super) fn state(machine: &Machine, print_anchor: bool, out: &mut String) {
             layout.queue.iter().for_each(|field| field.print(machine, place.queue, how, &mut line));
             line.end();
             if machine.printed.bandwidth {
-                bandwidth::queue_line(cpu, number, &s.queues()[place.queue].throttle, &mut Line(out));
-                bandwidth::queue_line(cpu, number, &queue.throttle, per_task, &mut Line(out));
+                let throttle = &s.queues()[place.queue].throttle;
+                bandwidth::queue_line(cpu, number, throttle, per_task, &mut Line(out));
             }
         }
     }
