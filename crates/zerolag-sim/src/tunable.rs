@@ -77,7 +77,7 @@ impl Tunable {
     /// Whether kernels with this policy have it.
     pub fn exists_with(self, policy: FairPolicy) -> bool {
         match self {
-            Self::BaseSlice => policy == FairPolicy::Eevdf,
+            Self::BaseSlice => policy != FairPolicy::Cfs,
             Self::Latency
             | Self::MinGranularity
             | Self::IdleMinGranularity
