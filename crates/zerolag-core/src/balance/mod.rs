@@ -84,7 +84,8 @@ impl Scheduler {
     fn is_misfit(&self, cpu: CpuId, task: TaskId) -> bool {
         let t = &self.tasks[task];
         t.pinned.is_none()
-            && self.cpus[cpu].capacity.0 != t.max_allowed_capacity
+            && (self.config.variants.balance.misfit_on_biggest
+                || self.cpus[cpu].capacity.0 != t.max_allowed_capacity)
             && !self.util_fits(self.task_util_est(task), cpu)
     }
 }

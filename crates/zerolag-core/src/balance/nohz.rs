@@ -24,7 +24,7 @@
 //! `nohz_csd_func()`; same in 6.1 and 6.12.
 
 use crate::cpu_set::CpuSet;
-use crate::ids::{CpuId, Id};
+use crate::ids::{CpuId, DomainId, Id};
 use crate::rq::NohzFlags;
 use crate::scheduler::{Effect, Scheduler};
 use crate::units::{Instant, Jiffies};
@@ -124,15 +124,19 @@ impl Scheduler {
             return true;
         }
         let places = self.domains.cpu(cpu);
-        if let Some(base) = places.base
-            && self.queues[rq.root].h_nr_queued >= 1
-            && rq.balance.cpu_capacity * self.domains[base].imbalance_pct < rq.capacity.0 * 100
-        {
+        let reduced = |domain: DomainId| {
+            rq.balance.cpu_capacity * self.domains[domain].imbalance_pct < rq.capacity.0 * 100
+        };
+        if self.queues[rq.root].h_nr_queued >= 1 && places.base.is_some_and(reduced) {
             return true;
         }
-        if places.asym_cpucapacity.is_some() {
-            // Big CPUs may well stay idle while small ones are busy.
-            return rq.balance.misfit_task_load != 0;
+        if let Some(domain) = places.asym_cpucapacity {
+            // Big CPUs may well stay idle while small ones are busy. A misfit on one of the biggest is of
+            // interest only if something else takes part of its power.
+            let greatest = places.root.map_or(0, |root| self.domains.roots()[root].max_capacity);
+            let any_counts = !self.config.variants.balance.misfit_on_biggest;
+            return rq.balance.misfit_task_load != 0
+                && (any_counts || rq.capacity.0 < greatest || reduced(domain));
         }
         places.shared.is_some_and(|s| self.states.shared[s].nr_busy_cpus > 1)
     }

@@ -13,6 +13,8 @@ pub struct BalanceRules {
     pub later_misfit_wins: bool,
     /// The most used queue is looked for with time spent waiting taken into account (6.5).
     pub waiting_counts_as_use: bool,
+    /// A task can be a misfit on the biggest CPU it may use, if it needs most of that; not since 6.10.
+    pub misfit_on_biggest: bool,
     /// A misfit task that could not be moved counts as a failure, and makes the domain wait longer; not since
     /// 6.10.
     pub misfit_counts_as_failure: bool,
@@ -27,6 +29,7 @@ impl BalanceRules {
         smt_aware: false,
         spread_asked_by_group: false,
         later_misfit_wins: true,
+        misfit_on_biggest: true,
         waiting_counts_as_use: false,
         misfit_counts_as_failure: true,
         newidle_stops_on_work_only: true,
@@ -37,6 +40,7 @@ impl BalanceRules {
         smt_aware: true,
         spread_asked_by_group: true,
         later_misfit_wins: false,
+        misfit_on_biggest: false,
         waiting_counts_as_use: true,
         misfit_counts_as_failure: false,
         newidle_stops_on_work_only: false,
