@@ -5,6 +5,7 @@
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::ids::{CpuId, GroupId, TaskId};
 use zerolag_core::kernel::Kernel;
+use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 use zerolag_core::scheduler::{Effect, Scheduler};
 use zerolag_core::task::TaskSpec;
@@ -24,7 +25,15 @@ fn act(scheduler: &mut Scheduler, now: Instant) {
 
 fn spawn(scheduler: &mut Scheduler, now: Instant, nice: Nice) -> TaskId {
     let (group, policy) = (GroupId::ROOT, Policy::Normal);
-    let spec = TaskSpec { cpu: CPU, group, nice, policy, slice: None, affinity: CpuSet::single(CPU) };
+    let spec = TaskSpec {
+        cpu: CPU,
+        group,
+        nice,
+        policy,
+        latency_nice: LatencyNice::ZERO,
+        slice: None,
+        affinity: CpuSet::single(CPU),
+    };
     let task = scheduler.fork(now, None, spec);
     scheduler.wake_new(now, CPU, task);
     task
