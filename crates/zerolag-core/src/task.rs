@@ -53,7 +53,7 @@ pub struct Task {
     pub state: TaskState,
     /// Whether it is on a run queue.
     pub on_rq: OnRq,
-    /// Where it may run; changed by [`Task::restrict`].
+    /// Where it may run; changed by `Task::restrict`.
     pub affinity: CpuSet,
     /// The only CPU it may run on, if there is but one.
     pub(crate) pinned: Option<CpuId>,

@@ -2,7 +2,7 @@
 //! The fair run queue (`struct cfs_rq`): one per group and CPU.
 //!
 //! It holds the entities that compete at one level: the one that runs, outside the timeline, and those that
-//! wait, in it. The sums over the waiting ones give virtual time in O(1); see [`super::virtual_time`].
+//! wait, in it. The sums over the waiting ones give virtual time in O(1); see `virtual_time`.
 
 use crate::fair::bandwidth::Throttle;
 use crate::fair::timeline::Timeline;

@@ -19,7 +19,7 @@
 //! * no path is more than twice as long as another.
 //!
 //! The shortest slice carries no such promise: after rotations it may be out of date, because the kernel's
-//! own summary has this fault (see [`ByDeadline`]).
+//! own summary has this fault (see `ByDeadline`).
 //!
 //! The shape is the one the kernel's lib/rbtree.c produces for the same operations. That matters to one
 //! caller only: the pick of the 2023 series, whose known fault depends on the shape.

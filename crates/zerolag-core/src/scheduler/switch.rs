@@ -34,7 +34,7 @@ pub(crate) enum Class {
 
 impl Scheduler {
     /// Switches if somebody else should run: what happens at the next opportunity after
-    /// [`Effect::Resched`]. Returns true if another task runs now.
+    /// [`Effect::Resched`](crate::scheduler::Effect::Resched). Returns true if another task runs now.
     pub fn schedule(&mut self, now: Instant, cpu: CpuId) -> bool {
         self.at(now);
         self.cpus[cpu].need_resched && self.switch(cpu)
@@ -124,7 +124,7 @@ impl Scheduler {
         self.cpus[cpu].need_resched
     }
 
-    /// The timer that [`Effect::Hrtick`] asked for.
+    /// The timer that [`Effect::Hrtick`](crate::scheduler::Effect::Hrtick) asked for.
     pub fn hrtick(&mut self, now: Instant, cpu: CpuId) {
         self.at(now);
         self.cpus[cpu].hrtick_set = false;
