@@ -41,7 +41,7 @@ use std::sync::Arc;
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::ids::GroupId;
 use zerolag_core::nice::{Nice, Policy};
-use zerolag_core::units::Nanos;
+use zerolag_core::units::{Instant, Nanos};
 
 pub use builder::{LOOP_DEPTH_MAX, ProgramBuilder, ProgramError};
 
@@ -68,6 +68,9 @@ pub enum Op {
 
     /// Sleeps for so long, by the task's timer slack longer (`nanosleep()`).
     Sleep(Length),
+    /// Has the task's delays and timers count from this moment (rt-app: a forked thread's count from the start
+    /// of all). Without it they count from when the task was started.
+    Epoch(Instant),
     /// Sleeps until so long after the task's epoch, and moves the epoch there. A task's epoch is the moment
     /// it was started; its timers count from there. A time that has passed is not waited for.
     Delay(Nanos),

@@ -27,9 +27,11 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
     let mut observer = watched.map(|(app, compiled)| rtapp::Observer::new(app, compiled));
     let outcome = drive::drive(&mut sim, Instant(input.scenario.duration.0), observer.as_mut());
 
+    let record = observer.map(|o| o.finish(sim.now(), sim.stop().is_none(), |task| sim.task_name(task)));
+
     let report = report(&input, &sim, outcome);
     if let Some(dir) = &args.out {
-        files::write(dir, &report, watched.map(|(app, _)| app).zip(observer.as_ref()))?;
+        files::write(dir, &report, watched.map(|(app, _)| app).zip(record.as_ref()))?;
     }
     if args.json {
         writeln!(out, "{:#}", report.to_json())?;

@@ -33,6 +33,10 @@ impl Machine {
             Op::Run(length) => self.run(task, length),
             Op::RunFor { wall, grain } => self.run_for(task, wall, grain),
             Op::Sleep(length) => self.sleep(cpu, task, length),
+            Op::Epoch(moment) => {
+                self.tasks[task].epoch = moment;
+                self.tasks[task].advance();
+            }
             Op::Delay(offset) => self.delay(cpu, task, offset),
             Op::Timer { timer, period, late } => self.timer(cpu, task, timer, period, late),
             Op::Io { device, service } => self.io(cpu, task, device, service),

@@ -201,7 +201,8 @@ impl ProgramBuilder {
             | Op::Read { .. }
             | Op::Write { .. }
             | Op::Exit => true,
-            Op::Delay(_)
+            Op::Epoch(_)
+            | Op::Delay(_)
             | Op::Unlock(_)
             | Op::SpinUnlock(_)
             | Op::Signal(_)

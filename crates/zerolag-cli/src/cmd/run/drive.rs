@@ -50,7 +50,7 @@ pub(super) fn drive(sim: &mut Sim, end: Instant, mut rtapp: Option<&mut rtapp::O
         while sim.step(until, &mut ear) {
             for note in ear.notes.drain(..) {
                 if let Some(rtapp) = &mut rtapp {
-                    rtapp.note(&note, &sim.task_name(note.task));
+                    rtapp.note(&note);
                 }
             }
         }
@@ -59,9 +59,6 @@ pub(super) fn drive(sim: &mut Sim, end: Instant, mut rtapp: Option<&mut rtapp::O
     sim.run_until(end, &mut ear);
     progress.finish_and_clear();
     ear.metrics.advance(sim.now());
-    if let Some(rtapp) = rtapp {
-        rtapp.finish(sim.now(), sim.stop().is_none());
-    }
 
     let seconds = began.elapsed().as_secs_f64();
     let events = sim.stats().scheduling_events();

@@ -8,26 +8,22 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 use zerolag_core::ids::TaskId;
-use zerolag_sim::workload::rtapp::{self, RtApp};
+use zerolag_sim::workload::rtapp::{Record, RtApp};
 
 use crate::failure::Failure;
 use crate::report::Report;
 
-/// Writes `run.json` and, if there was one, what an rt-app observer made of the run.
-pub(super) fn write(
-    dir: &Path,
-    report: &Report,
-    rtapp: Option<(&RtApp, &rtapp::Observer<'_>)>,
-) -> Result<(), Failure> {
+/// Writes `run.json` and, if there was one, what an rt-app file's threads recorded.
+pub(super) fn write(dir: &Path, report: &Report, rtapp: Option<(&RtApp, &Record)>) -> Result<(), Failure> {
     fs::create_dir_all(dir).map_err(|e| failure(dir, &e))?;
     put(dir, "run.json", &format!("{:#}\n", report.to_json()))?;
-    if let Some((app, observer)) = rtapp {
-        for log in observer.logs() {
+    if let Some((app, record)) = rtapp {
+        for log in &record.logs {
             put(dir, &log.file_name(&app.global.log_basename), &log.to_string())?;
         }
         let name = |task: TaskId| report.tasks.get(&task).map_or("?", |t| t.name.as_str());
         let mut markers = String::new();
-        for marker in observer.markers() {
+        for marker in &record.markers {
             let (name, id, cpu) = match marker.by {
                 Some((task, cpu)) => (name(task), task.0 + 1, cpu.0),
                 None => ("rt-app", 0, 0),

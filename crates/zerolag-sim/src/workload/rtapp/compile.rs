@@ -122,12 +122,6 @@ pub fn add(
     })
 }
 
-/// What is in force while phases are gone through in order.
-struct Current {
-    policy: CorePolicy,
-    slice: Option<Nanos>,
-}
-
 struct Compiler<'a> {
     app: &'a RtApp,
     workload: &'a mut Workload,
@@ -207,13 +201,14 @@ impl<'a> Compiler<'a> {
     fn program(&mut self, number: usize, task: &Task) -> Result<ProgramBuilder, RtAppError> {
         let mut program = ProgramBuilder::new();
         self.mark(&mut program, number, What::ThreadStart);
+        if self.is_forked(task) {
+            program.op(Op::Epoch(self.options.start));
+        }
         if task.delay > Nanos::ZERO {
             program.op(Op::Delay(task.delay));
         }
         self.mark(&mut program, number, What::Ready);
         let moves = task.phases.iter().any(|phase| phase.placement.cpus.is_some());
-        let (policy, _, slice) = self.attributes(&task.scheduling, task);
-        let mut current = Current { policy, slice };
         begin(&mut program, task.repeat);
         for (index, phase) in task.phases.iter().enumerate() {
             let index = index as u32;
@@ -228,7 +223,7 @@ impl<'a> Compiler<'a> {
                 program.op(Op::Set(Attribute::Affinity(affinity)));
             }
             if let Some(change) = &phase.scheduling {
-                self.change(&mut program, change, &mut current, task);
+                self.change(&mut program, change, task);
             }
             if let Some(group) = self.group(&phase.placement) {
                 program.op(Op::Set(Attribute::Group(group)));
@@ -249,6 +244,11 @@ impl<'a> Compiler<'a> {
         end(&mut program, task.repeat);
         self.mark(&mut program, number, What::ThreadEnd);
         Ok(program)
+    }
+
+    fn is_forked(&self, task: &Task) -> bool {
+        let events = self.app.tasks.iter().flat_map(|t| &t.phases).flat_map(|phase| &phase.events);
+        events.into_iter().any(|event| matches!(&event.kind, EventKind::Fork(name) if *name == task.name))
     }
 
     fn mark(&mut self, program: &mut ProgramBuilder, task: usize, what: What) {
@@ -325,24 +325,16 @@ impl<'a> Compiler<'a> {
     }
 
     /// Changes attributes on entry to a phase. Without a priority nothing but the clamps changes.
-    fn change(
-        &mut self,
-        program: &mut ProgramBuilder,
-        change: &Scheduling,
-        current: &mut Current,
-        task: &Task,
-    ) {
+    fn change(&mut self, program: &mut ProgramBuilder, change: &Scheduling, task: &Task) {
         let (policy, nice, slice) = self.attributes(change, task);
         if change.priority.is_none() {
             return;
         }
-        let same_policy = std::mem::replace(&mut current.policy, policy) == policy;
-        // A slice once asked for stays (`SCHED_FLAG_KEEP_PARAMS`).
-        current.slice = slice.or(current.slice);
-        program.op(Op::Set(match slice {
-            None if same_policy => Attribute::Nice(nice),
-            _ => Attribute::Scheduling { policy, nice, slice: current.slice },
-        }));
+        match slice {
+            Some(_) => program.op(Op::Set(Attribute::Scheduling { policy, nice, slice })),
+            // A slice once asked for stays (`SCHED_FLAG_KEEP_PARAMS`).
+            None => program.op(Op::Set(Attribute::Policy(policy))).op(Op::Set(Attribute::Nice(nice))),
+        };
     }
 
     fn attributes(&mut self, s: &Scheduling, task: &Task) -> (CorePolicy, Nice, Option<Nanos>) {

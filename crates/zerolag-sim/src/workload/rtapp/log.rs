@@ -96,6 +96,13 @@ impl Log {
         self.rows.iter()
     }
 
+    /// The same log under the name and number of a thread.
+    pub(super) fn of_thread(mut self, thread: String, idx: u32) -> Self {
+        self.thread = thread;
+        self.rows.iter_mut().for_each(|row| row.idx = idx);
+        self
+    }
+
     /// Name of the log file, without directory.
     pub fn file_name(&self, basename: &str) -> String {
         format!("{basename}-{}.log", self.thread)

@@ -54,7 +54,7 @@ pub use log::{LOG_HEADER, Log, LogRow};
 pub use marker::Marker;
 pub use marks::Compiled;
 pub use memory::MemoryCosts;
-pub use observe::Observer;
+pub use observe::{Observer, Record};
 pub use spec::{
     Calibration, Categories, Event, EventKind, Global, LogSize, MemAccess, MemRun, Phase, Placement, Policy,
     Repeat, RtApp, Scheduling, Task, TimerName, TimerSpec,

@@ -2,9 +2,10 @@
 //! From what programs report to rt-app's logs and trace markers.
 //!
 //! An [`Observer`] is shown all notes of a run in order and keeps, for each thread, what rt-app's own thread
-//! function keeps in its variables: which loop it is in, and the sums of the current row.
+//! function keeps in its variables: which loop it is in, and the sums of the current row. In the end it is
+//! told the names that the machine has for the tasks, from which it knows the threads' numbers.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use zerolag_core::ids::TaskId;
 use zerolag_core::units::{Instant, Nanos};
@@ -21,21 +22,29 @@ pub struct Observer<'a> {
     app: &'a RtApp,
     compiled: &'a Compiled,
     threads: BTreeMap<TaskId, Thread>,
-    /// Number and name of each thread that has been forked and has not begun, by task.
-    forked: BTreeMap<usize, VecDeque<(u32, String)>>,
-    /// How often each task was forked.
-    forks: BTreeMap<usize, u32>,
+    /// Numbers of the threads forked from each task, in order.
+    forked: BTreeMap<usize, Vec<u32>>,
     /// Number of the next thread that is forked.
     next_index: u32,
-    logs: BTreeMap<u32, Log>,
     markers: Vec<Marker>,
+}
+
+/// What rt-app leaves behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The logs of all threads, by number.
+    pub logs: Vec<Log>,
+    /// The markers in the trace, in order.
+    pub markers: Vec<Marker>,
 }
 
 /// One thread.
 #[derive(Clone, Debug)]
 struct Thread {
     task: usize,
-    index: u32,
+    /// Position of the first marker that it wrote, or would have written.
+    first_marker: usize,
+    log: Log,
     thread_loop: u32,
     phase: u32,
     phase_loop: u32,
@@ -56,9 +65,7 @@ impl<'a> Observer<'a> {
             compiled,
             threads: BTreeMap::new(),
             forked: BTreeMap::new(),
-            forks: BTreeMap::new(),
             next_index: app.tasks.iter().map(|task| task.instances).sum(),
-            logs: BTreeMap::new(),
             markers: Vec::new(),
         };
         if app.global.ftrace.main {
@@ -67,14 +74,13 @@ impl<'a> Observer<'a> {
         observer
     }
 
-    /// Takes in a note. `name` is the name that the machine has for the task; it is only looked at when the
-    /// task begins.
-    pub fn note(&mut self, note: &Note, name: &str) {
+    /// Takes in a note.
+    pub fn note(&mut self, note: &Note) {
         match note.kind {
             NoteKind::Mark(mark) => {
                 let Some(meaning) = self.compiled.meaning(mark) else { return };
                 match meaning.what {
-                    What::ThreadStart => self.thread_start(note, meaning.task, name),
+                    What::ThreadStart => self.thread_start(note, meaning.task),
                     What::Ready => self.attributes(note, None),
                     What::PhaseStart(phase) => self.phase_start(note, phase),
                     What::Event { event, start: true, .. } => self.event_start(note, event),
@@ -88,25 +94,42 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// The run is over: the markers of rt-app's main thread. `cut` says that the threads were stopped because
-    /// the duration was over.
-    pub fn finish(&mut self, now: Instant, cut: bool) {
+    /// The run is over. `cut` says that the threads were stopped because the duration was over; `name` gives
+    /// the names that the machine has for tasks.
+    pub fn finish(mut self, now: Instant, cut: bool, name: impl Fn(TaskId) -> String) -> Record {
+        let mut logs = BTreeMap::new();
+        for (&task, thread) in &self.threads {
+            let Some((index, name)) = self.identify(thread, &name(task)) else { continue };
+            logs.insert(index, (thread.first_marker, thread.log.clone().of_thread(name, index)));
+        }
+        if let (true, Some((first_marker, _))) = (self.app.global.ftrace.task, logs.get(&0))
+            && let Some(first) = self.markers.get(*first_marker).cloned()
+        {
+            let us = micros(Nanos(first.time.0));
+            let text = format!("rtapp_main: event=clock_ref data={us}");
+            self.markers.insert(*first_marker, Marker { text, ..first });
+        }
         if self.app.global.ftrace.main {
             if cut {
                 self.main_marker(now, "rtapp_main: event=shutdown".into());
             }
             self.main_marker(now, "rtapp_main: event=end".into());
         }
+        Record { logs: logs.into_values().map(|(_, log)| log).collect(), markers: self.markers }
     }
 
-    /// The logs of all threads, by number.
-    pub fn logs(&self) -> impl Iterator<Item = &Log> {
-        self.logs.values()
-    }
-
-    /// All markers in order.
-    pub fn markers(&self) -> &[Marker] {
-        &self.markers
+    /// Number and name of a thread. Those created at the start bear their number; of a forked one the machine
+    /// knows how many of its kind came before, in four digits.
+    fn identify(&self, thread: &Thread, name: &str) -> Option<(u32, String)> {
+        let task = &self.app.tasks[thread.task];
+        let digits = name.strip_prefix(&format!("{}-", task.name))?;
+        let number: u32 = digits.parse().ok()?;
+        let first: u32 = self.app.tasks[..thread.task].iter().map(|before| before.instances).sum();
+        if (first..first + task.instances).contains(&number) && number.to_string() == digits {
+            return Some((number, name.into()));
+        }
+        let index = *self.forked.get(&thread.task)?.get(number as usize)?;
+        Some((index, format!("{}-{index}-{digits}", task.name)))
     }
 
     fn main_marker(&mut self, time: Instant, text: String) {
@@ -124,23 +147,13 @@ impl<'a> Observer<'a> {
         Some((&self.app.tasks[number], number))
     }
 
-    fn thread_start(&mut self, note: &Note, task: usize, name: &str) {
-        // Threads created at the start bear their number; forked ones come in the order of their forks.
-        let prefix = format!("{}-", self.app.tasks[task].name);
-        let number = |text: &str| text.parse().ok().filter(|n: &u32| n.to_string() == text);
-        let (index, name) = match name.strip_prefix(&prefix).and_then(number) {
-            Some(index) => (index, name.to_string()),
-            None => {
-                let waiting = self.forked.get_mut(&task).and_then(VecDeque::pop_front);
-                waiting.unwrap_or((self.next_index, name.to_string()))
-            }
-        };
-        self.logs.insert(index, Log::new(name, self.app.global.log));
+    fn thread_start(&mut self, note: &Note, task: usize) {
         self.threads.insert(
             note.task,
             Thread {
                 task,
-                index,
+                first_marker: self.markers.len(),
+                log: Log::new(String::new(), self.app.global.log),
                 thread_loop: 0,
                 phase: 0,
                 phase_loop: 0,
@@ -151,12 +164,7 @@ impl<'a> Observer<'a> {
                 due: None,
             },
         );
-        let wanted = self.app.global.ftrace.task;
-        if index == 0 {
-            let us = micros(Nanos(note.time.0));
-            self.marker(note, wanted, || format!("rtapp_main: event=clock_ref data={us}"));
-        }
-        self.marker(note, wanted, || "rtapp_task: event=start".into());
+        self.marker(note, self.app.global.ftrace.task, || "rtapp_task: event=start".into());
     }
 
     /// Attributes are set: the task's own, or a phase's. rt-app does so when they are not the ones set last.
@@ -186,7 +194,6 @@ impl<'a> Observer<'a> {
         thread.started = note.time;
         thread.due = None;
         thread.row = LogRow {
-            idx: thread.index,
             start_us: micros(Nanos(note.time.0)),
             rel_start_us: micros(note.time.saturating_since(start)),
             ..LogRow::default()
@@ -219,10 +226,7 @@ impl<'a> Observer<'a> {
 
     fn fork(&mut self, name: &str) {
         let Some(task) = self.app.tasks.iter().position(|task| task.name == name) else { return };
-        let forks = self.forks.entry(task).or_default();
-        let name = format!("{name}-{}-{forks:04}", self.next_index);
-        *forks += 1;
-        self.forked.entry(task).or_default().push_back((self.next_index, name));
+        self.forked.entry(task).or_default().push(self.next_index);
         self.next_index += 1;
     }
 
@@ -259,21 +263,17 @@ impl<'a> Observer<'a> {
         let Some(thread) = self.threads.get_mut(&note.task) else { return };
         thread.row.end_us = micros(Nanos(note.time.0));
         thread.row.period_us = micros(note.time.saturating_since(thread.started));
-        let (row, index) = (thread.row, thread.index);
+        let row = thread.row;
+        thread.log.push(row);
         let (thread_loop, phase, phase_loop) = (thread.thread_loop, thread.phase, thread.phase_loop);
         thread.advance(task);
-        if let Some(log) = self.logs.get_mut(&index) {
-            log.push(row);
-        }
         let wanted = self.app.global.ftrace;
         self.marker(note, wanted.phase, || marker::loop_text("end", thread_loop, phase, phase_loop));
         self.marker(note, wanted.stats, || marker::stats_text(&row));
     }
 
     fn thread_end(&mut self, note: &Note) {
-        if self.threads.remove(&note.task).is_some() {
-            self.marker(note, self.app.global.ftrace.task, || "rtapp_task: event=end".into());
-        }
+        self.marker(note, self.app.global.ftrace.task, || "rtapp_task: event=end".into());
     }
 }
 

@@ -4,6 +4,7 @@
 mod meaning;
 mod programs;
 mod refusal;
+mod running;
 
 use super::*;
 use std::fmt::Write;

@@ -165,10 +165,12 @@ fn loops_phases_and_attributes() {
                 Exactly(3):
                   run 1000
                 set cpus 1-2
+                Set(Policy(Normal))
                 Set(Nice(nice 3))
                 run 1000
                 set cpus 1-2
-                Set(Scheduling { policy: Idle, nice: nice 0, slice: None })
+                Set(Policy(Idle))
+                Set(Nice(nice 0))
                 run 1000
                 set cpus 1-2
                 Set(Scheduling { policy: Batch, nice: nice 0, slice: Some(Nanos(2000000)) })
@@ -177,10 +179,12 @@ fn loops_phases_and_attributes() {
                   run 1000
             b Normal 0 slice 3000000 in / as ["b-2"]
               Forever:
-                Set(Scheduling { policy: RoundRobin(10), nice: nice 0, slice: Some(Nanos(3000000)) })
+                Set(Policy(RoundRobin(10)))
+                Set(Nice(nice 0))
                 Exactly(4):
                   run 1000
-                Set(Scheduling { policy: Normal, nice: nice 0, slice: Some(Nanos(3000000)) })
+                Set(Policy(Normal))
+                Set(Nice(nice 0))
                 run 1000
         "#]],
     );
@@ -226,6 +230,7 @@ fn waiting_and_waking() {
                 fork c
                 timer tick 1000 KeepBeat
             c Normal 0 in / as []
+              Epoch(Instant(0))
               run 1000
               run 200
               run 999
