@@ -13,10 +13,12 @@
 //! * [`sim`] runs it: the machine, its events, who is told.
 //! * [`workload`] puts them together: who starts when, with what attributes, in which group.
 //! * [`machines`] reads what computers are made of from files.
+//! * [`benchmark`] runs one of the models alone.
 //! * [`loops`] are there to measure what a decision costs.
 //!
 //! Time and chance come in as arguments: the same input and seed give the same schedule on any computer.
 
+pub mod benchmark;
 pub mod costs;
 pub mod duration;
 pub mod length;

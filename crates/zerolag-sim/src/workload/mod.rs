@@ -19,8 +19,11 @@
 mod check;
 pub mod hog;
 pub mod json;
+pub mod model;
+pub mod options;
 pub mod periodic;
 pub mod rtapp;
+pub mod schbench;
 
 use std::sync::Arc;
 
