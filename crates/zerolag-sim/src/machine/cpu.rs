@@ -60,6 +60,8 @@ pub(super) struct Cpu {
     pub(super) kicked: bool,
     /// Queues here are to be unthrottled; the interrupt is on its way.
     pub(super) unthrottles: bool,
+    /// Its task has to be throttled when it returns to user mode.
+    pub(super) throttle_work: bool,
     /// A softirq is to be done before anything else.
     pub(super) softirq: bool,
     /// What the stopper is to do.
@@ -82,6 +84,7 @@ impl Cpu {
             has_tick: false,
             kicked: false,
             unthrottles: false,
+            throttle_work: false,
             softirq: false,
             stops: Vec::new(),
             tick_offset,

@@ -292,6 +292,17 @@ impl Machine {
                 }
                 return self.set_due(cpu, Due::Step, None);
             };
+            if self.cpus[cpu].throttle_work {
+                // It is about to return to user mode: when the kernel is done.
+                if occupied {
+                    let free_at = self.cpus[cpu].free_at;
+                    return self.set_due(cpu, Due::Step, Some(free_at));
+                }
+                self.cpus[cpu].throttle_work = false;
+                self.scheduler.return_to_user(self.now, cpu);
+                self.take_effects();
+                continue;
+            }
             self.count_work(cpu);
             if occupied || !self.is_done(task) {
                 let at = self.next_step(cpu, task);
@@ -406,6 +417,7 @@ impl Machine {
                     self.cpus[cpu].unthrottles = true;
                     self.send_ipi(cpu);
                 }
+                Effect::ThrottleWork { cpu } => self.cpus[cpu].throttle_work = true,
                 Effect::BandwidthTimer { group, timer, at } => {
                     // What is done from outside is done on the first CPU.
                     let cpu = self.here.unwrap_or(CpuId(0));

@@ -24,10 +24,8 @@ impl Scheduler {
     /// A task has been picked from a throttled hierarchy: it has something to do when it returns to user mode
     /// (`task_throttle_setup_work()`).
     pub(crate) fn set_throttle_work(&mut self, cpu: CpuId, task: TaskId) {
-        if !self.tasks[task].throttle_work {
-            self.tasks[task].throttle_work = true;
-            self.push(Effect::ThrottleWork { cpu });
-        }
+        self.tasks[task].throttle_work = true;
+        self.push(Effect::ThrottleWork { cpu });
     }
 
     /// The task that runs on `cpu` returns to user mode: if its hierarchy is still throttled, it goes to
