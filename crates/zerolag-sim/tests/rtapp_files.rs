@@ -76,8 +76,8 @@ fn phases_of_different_weight() {
         "phases.json",
         SuspendName::Task,
         expect![[r#"
-            steps-0               91 rows   331000 us
-            steps-1               91 rows   331000 us
+            steps-0               99 rows   339000 us
+            steps-1               99 rows   339000 us
             0 markers
             cut at 1.000000000
         "#]],
