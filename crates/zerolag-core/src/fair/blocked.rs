@@ -104,7 +104,8 @@ impl Scheduler {
         entity.avg.load_avg.wrapping_mul(queue.h_load) / (queue.avg.load_avg + 1)
     }
 
-    fn update_h_load(&mut self, q: QueueId) {
+    /// Brings the share that `q` has of the CPU's load up to date, once per tick (`update_cfs_rq_h_load()`).
+    pub(crate) fn update_h_load(&mut self, q: QueueId) {
         let now = self.jiffies();
         if self.queues[q].h_load_at == now {
             return;

@@ -98,7 +98,14 @@ impl Scheduler {
         let mut here = self.cpu_load(this_cpu) as i64;
         if sync {
             // The waker is about to leave.
-            let waker = self.cpus[this_cpu].curr.map_or(0, |t| self.task_h_load(t)) as i64;
+            let waker = match self.cpus[this_cpu].curr {
+                Some(waker) => self.task_h_load(waker) as i64,
+                // The idle task has no load, but asking for it settles the root's for the rest of this tick.
+                None => {
+                    self.update_h_load(self.cpus[this_cpu].root);
+                    0
+                }
+            };
             if waker > here {
                 return true;
             }
