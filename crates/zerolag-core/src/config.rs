@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Everything that distinguishes one scheduler from another, as plain data.
 
-use crate::balance::BalanceRules;
-use crate::domain::DomainRules;
 use crate::features::Features;
 use crate::kernel::Kernel;
 use crate::units::Nanos;
-use crate::variants::{
-    Anchor, BandwidthRules, ClockSkip, Descent, GroupReweight, InitialUtil, PreemptAt, Protection, Reweight,
-    Rounding, Search, UtilEst, Yielding,
-};
+use crate::variants::Variants;
 
 /// A complete configuration: change any part of it to ask "what if".
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,58 +130,4 @@ pub struct BalanceCost {
     pub ageing: Nanos,
     /// For each CPU of the domain.
     pub per_cpu: Nanos,
-}
-
-/// Rules that changed between kernels without a feature to switch them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variants {
-    /// A queue adds its load to its group's at most this often; 0 = always.
-    pub tg_load_interval: Nanos,
-    /// A queue stays on the list of those with load until its group has been told that it has none.
-    pub listed_while_reported: bool,
-    /// A CPU that goes offline takes back what its queues have reported to their groups.
-    pub reports_withdrawn_offline: bool,
-    /// A CPU's clock is updated when it goes from one root domain to another.
-    pub updates_clock_between_domains: bool,
-    /// How scheduling domains are built.
-    pub domains: DomainRules,
-    /// What vruntimes are counted from.
-    pub anchor: Anchor,
-    /// How long a running entity may go on undisturbed.
-    pub protection: Protection,
-    /// Where a queued entity stands after its weight changed.
-    pub reweight: Reweight,
-    /// What `sched_yield()` gives up.
-    pub yielding: Yielding,
-    /// How virtual time is rounded.
-    pub rounding: Rounding,
-    /// How the pick searches a timeline in order of vruntime.
-    pub search: Search,
-    /// When the running entity is measured against the others.
-    pub preempt_at: PreemptAt,
-    /// Requests are as long as latency nice makes them.
-    pub latency_nice: bool,
-    /// The sum of slices follows when a group's latency nice changes while the group is queued. The series
-    /// of March 2023 forgot that, and the sum is wrong from then on.
-    pub slice_sums_exact: bool,
-    /// How a task's utilisation is remembered over its sleep.
-    pub util_est: UtilEst,
-    /// A task may ask for a slice of its own (`sched_setattr()` with a runtime).
-    pub custom_slices: bool,
-    /// A group competes with the shortest slice that is queued in it.
-    pub group_slices: bool,
-    /// When the weight of a group's entity is set anew.
-    pub group_reweight: GroupReweight,
-    /// How a new task's utilisation is guessed.
-    pub initial_util: InitialUtil,
-    /// How long a request to leave the clock alone holds, once rescheduling has begun.
-    pub clock_skip: ClockSkip,
-    /// In which order the levels of the hierarchy learn whom they run, if nothing fair ran before.
-    pub descent: Descent,
-    /// A CPU that is idle and has nothing queued goes through a whole pick when it is told to reschedule.
-    pub idle_loop_picks: bool,
-    /// CFS bandwidth; nothing = the kernel does not have it.
-    pub bandwidth: Option<BandwidthRules>,
-    /// How load is balanced between them.
-    pub balance: BalanceRules,
 }

@@ -351,7 +351,7 @@ impl Scheduler {
     }
 
     /// The length of an entity's requests changes while it may be queued. Its deadline stays. The series
-    /// forgets that the old length is part of a sum; see [`crate::config::Variants::slice_sums_exact`].
+    /// forgets that the old length is part of a sum; see [`crate::variants::Variants::slice_sums_exact`].
     pub(crate) fn set_slice_in_place(&mut self, se: EntityId, slice: Nanos) {
         let q = self.entities[se].queue;
         let waits = self.entities[se].on_rq && self.queues[q].curr != Some(se);

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Source: kernel/sched/core.c, `select_task_rq()`; fair.c, `select_task_rq_fair()`, 6.12; 6.1 differs only
-//! in what [`crate::config::Variants`] names.
+//! in what [`crate::variants::Variants`] names.
 
 mod affine;
 mod idle;

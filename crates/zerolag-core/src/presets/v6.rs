@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What makes each kernel: a table of policy, tunables and variants. Its features stand in the table of
-//! [`crate::features`].
+//! The kernels of the 6 series, and the EEVDF series of March 2023, which is put onto one of them.
 
 use crate::balance::BalanceRules;
-use crate::config::{FairPolicy, TunableScaling, Tunables, Variants};
+use crate::config::{FairPolicy, TunableScaling, Tunables};
 use crate::domain::DomainRules;
+use crate::presets::{Preset, tunables};
 use crate::units::Nanos;
 use crate::variants::{
     Anchor, BandwidthRules, ClockSkip, Descent, GroupReweight, InitialUtil, PreemptAt, Protection, Reweight,
-    Rounding, Search, UtilEst, Yielding,
+    Rounding, Search, UtilEst, Variants, Yielding,
 };
-
-/// What makes a kernel, apart from its features.
-pub(crate) struct Preset {
-    pub(crate) policy: FairPolicy,
-    /// Before scaling by the number of CPUs.
-    pub(crate) tunables: Tunables,
-    pub(crate) scaling: TunableScaling,
-    pub(crate) variants: Variants,
-}
 
 /// Linux 6.1.192: the last long-term kernel with CFS.
 pub(crate) const LINUX_6_1: Preset = Preset {
@@ -135,18 +126,3 @@ pub(crate) const LINUX_6_18: Preset = Preset {
         idle_loop_picks: false,
     },
 };
-
-/// What all kernels agree in. Times that a policy does not have are 0.
-const fn tunables(base_slice: Nanos) -> Tunables {
-    Tunables {
-        base_slice,
-        latency: Nanos(0),
-        min_granularity: Nanos(0),
-        idle_min_granularity: Nanos(0),
-        wakeup_granularity: Nanos(0),
-        child_runs_first: false,
-        migration_cost: Nanos(500_000),
-        nr_migrate: 32,
-        bandwidth_slice: Nanos(5_000_000),
-    }
-}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What makes each kernel: a table of policy, tunables and variants. Its features stand in the table of
+//! [`crate::features`].
+
+mod v6;
+
+pub(crate) use v6::{EEVDF_RFC, LINUX_6_1, LINUX_6_12, LINUX_6_18};
+
+use crate::config::{FairPolicy, TunableScaling, Tunables};
+use crate::units::Nanos;
+use crate::variants::Variants;
+
+/// What makes a kernel, apart from its features.
+pub(crate) struct Preset {
+    pub(crate) policy: FairPolicy,
+    /// Before scaling by the number of CPUs.
+    pub(crate) tunables: Tunables,
+    pub(crate) scaling: TunableScaling,
+    pub(crate) variants: Variants,
+}
+
+/// What all kernels agree in. Times that a policy does not have are 0.
+const fn tunables(base_slice: Nanos) -> Tunables {
+    Tunables {
+        base_slice,
+        latency: Nanos(0),
+        min_granularity: Nanos(0),
+        idle_min_granularity: Nanos(0),
+        wakeup_granularity: Nanos(0),
+        child_runs_first: false,
+        migration_cost: Nanos(500_000),
+        nr_migrate: 32,
+        bandwidth_slice: Nanos(5_000_000),
+    }
+}
