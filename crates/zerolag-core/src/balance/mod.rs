@@ -33,7 +33,7 @@ mod tests;
 
 pub(crate) use chance::Tausworthe;
 use pass::Pass;
-pub use rules::BalanceRules;
+pub use rules::{BalanceRules, NewIdleGate};
 
 use crate::ids::{CpuId, TaskId};
 use crate::scheduler::Scheduler;

@@ -11,12 +11,14 @@
 //!     └─ age own load ── each domain, from the smallest up, until one gives work
 //! ```
 //!
+//! How long is enough, and whether a CPU without domains goes that far, differs: [`NewIdleGate`].
+//!
 //! The longest time balancing a domain has taken decays by 1 % each second.
 //!
 //! Source: kernel/sched/fair.c, `sched_balance_newidle()`, `update_newidle_stats()`,
 //! `update_newidle_cost()`, 6.12; 6.1 differs as [`super::BalanceRules`] says.
 
-use crate::balance::{IdleType, NewIdle};
+use crate::balance::{IdleType, NewIdle, NewIdleGate};
 use crate::domain::{DomainFlags, DomainState};
 use crate::features::Feature;
 use crate::ids::{CpuId, DomainId};
@@ -50,15 +52,11 @@ impl Scheduler {
         }
         let mut next_balance = Jiffies(self.jiffies().0 + u64::from(self.config.hz));
         let mut found = NewIdle::Nothing;
-        if let Some(base) = self.domains.cpu(cpu).base {
-            let overloaded = self.domains.cpu(cpu).root.is_some_and(|root| self.overloaded[root]);
-            let enough_time =
-                self.cpus[cpu].balance.avg_idle >= self.states.domains[base].max_newidle_lb_cost;
-            if overloaded && enough_time {
-                found = self.pull_for_idle(cpu, base, &mut next_balance);
-            } else {
-                self.hurry(base, &mut next_balance);
-            }
+        let base = self.domains.cpu(cpu).base;
+        if self.newidle_is_worth_it(cpu, base) {
+            found = self.pull_for_idle(cpu, base, &mut next_balance);
+        } else if let Some(base) = base {
+            self.hurry(base, &mut next_balance);
         }
         let rq = &mut self.cpus[cpu].balance;
         rq.next_balance = rq.next_balance.min(next_balance);
@@ -70,14 +68,25 @@ impl Scheduler {
         found
     }
 
-    /// Balances the CPU's domains from the lowest, `base`, up.
-    fn pull_for_idle(&mut self, cpu: CpuId, base: DomainId, next_balance: &mut Jiffies) -> NewIdle {
+    /// Whether the CPU ages its load and looks at its domains, of which `base` is the lowest.
+    fn newidle_is_worth_it(&self, cpu: CpuId, base: Option<DomainId>) -> bool {
+        let least = match (self.config.variants.balance.newidle_gate, base) {
+            (NewIdleGate::MigrationCost, _) => self.config.tunables.migration_cost,
+            (_, Some(base)) => self.states.domains[base].max_newidle_lb_cost,
+            (NewIdleGate::LowestDomain, None) => return false,
+            (NewIdleGate::LowestDomainIfAny, None) => Nanos::ZERO,
+        };
+        self.is_overloaded(cpu) && self.cpus[cpu].balance.avg_idle >= least
+    }
+
+    /// Ages the CPU's load and balances its domains from the lowest, `base`, up.
+    fn pull_for_idle(&mut self, cpu: CpuId, base: Option<DomainId>, next_balance: &mut Jiffies) -> NewIdle {
         self.update_blocked_averages(cpu);
         let mut spent = Nanos::ZERO;
         let mut uncharged = self.config.balance_cost.ageing;
         let mut go_on = true;
         let mut moved = 0;
-        let mut at = Some(base);
+        let mut at = base;
         while let Some(domain) = at {
             at = self.domains[domain].parent;
             self.hurry(domain, next_balance);

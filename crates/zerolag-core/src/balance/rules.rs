@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What differs between kernels in how load is balanced.
 
+/// What a CPU that runs dry asks before it ages its own load and looks at its domains for work. Always, that
+/// some CPU of its root domain has two tasks; CPUs that are in none count as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewIdleGate {
+    /// That it has idled, on average, for at least as long as a task stays cache hot; domains do not matter
+    /// (4.x).
+    MigrationCost,
+    /// That it has domains, and has idled for at least as long as balancing the lowest took at most
+    /// (6.1.192, 6.12.117).
+    LowestDomain,
+    /// The same, but without domains nothing more: it ages its load for nobody (6.18.2).
+    LowestDomainIfAny,
+}
+
 /// How a kernel balances load between domains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BalanceRules {
@@ -21,6 +35,8 @@ pub struct BalanceRules {
     /// Newly-idle balancing goes on to the next domain unless work has come; since 6.12 also not if the one
     /// below was not to be balanced by this CPU any more.
     pub newidle_stops_on_work_only: bool,
+    /// When newly-idle balancing is tried at all.
+    pub newidle_gate: NewIdleGate,
 }
 
 impl BalanceRules {
@@ -33,6 +49,7 @@ impl BalanceRules {
         waiting_counts_as_use: false,
         misfit_counts_as_failure: true,
         newidle_stops_on_work_only: true,
+        newidle_gate: NewIdleGate::LowestDomain,
     };
 
     /// Linux 6.12 (6.12.117).
@@ -44,5 +61,9 @@ impl BalanceRules {
         waiting_counts_as_use: true,
         misfit_counts_as_failure: false,
         newidle_stops_on_work_only: false,
+        newidle_gate: NewIdleGate::LowestDomain,
     };
+
+    /// Linux 6.18, as far as it is in place (DIFFERENCES.md).
+    pub const LINUX_6_18: Self = Self { newidle_gate: NewIdleGate::LowestDomainIfAny, ..Self::LINUX_6_12 };
 }
