@@ -35,7 +35,7 @@ pub(crate) enum Command {
     Script(Script),
     /// Show which features a kernel's scheduler has, their defaults, and the first and last known kernel with each.
     Features(Features),
-    /// Show a machine: its cores, caches and nodes, and the scheduling domains built on it.
+    /// Show machines: their cores, caches and nodes, and the scheduling domains built on them.
     Topology(Topology),
     /// Measure what a decision costs, in the loops of the reference's bench mode.
     #[command(hide = true)]
@@ -55,7 +55,7 @@ pub(crate) struct Run {
     /// The kernel whose scheduler runs it. By default what the file says, else 6.12.
     #[arg(long, value_name = "K", value_parser = kernel())]
     pub(crate) kernel: Option<Kernel>,
-    /// The machine it runs on: a name, Ncpu for N equal CPUs, or a file (see `zerolag topology`). By default
+    /// The machine it runs on: a name, Ncpu for N equal CPUs, or a file (see `zerolag topology show --help`). By default
     /// what the file says, for an rt-app file 2cpu.
     #[arg(long, value_name = "MACHINE")]
     pub(crate) machine: Option<String>,
@@ -135,21 +135,84 @@ pub(crate) struct Features {
 /// Arguments of `zerolag topology`.
 #[derive(Debug, Args)]
 pub(crate) struct Topology {
-    /// The machine: a name, Ncpu for N equal CPUs, or a file or directory (hwloc XML, a copy of
-    /// /sys/devices, TOML). Without one, machines that have a name are listed.
-    pub(crate) machine: Option<String>,
-    /// Print the scheduling domains that a kernel builds on it.
-    #[arg(long, requires = "machine", conflicts_with_all = ["json", "toml"])]
-    pub(crate) domains: bool,
+    /// What to do with a machine.
+    #[command(subcommand)]
+    pub(crate) what: TopologyCommand,
+}
+
+/// What to do with a machine.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TopologyCommand {
+    /// List the machines that have a name.
+    List,
+    /// Show a machine core by core: what shares a cache, a node, a package; distances and capacities.
+    #[command(after_help = TOPOLOGY_SHOW)]
+    Show(TopologyShow),
+    /// Show the scheduling domains that a kernel builds on a machine: levels, flags, groups, weights.
+    #[command(after_help = TOPOLOGY_DOMAINS)]
+    Domains(TopologyDomains),
+    /// Write a machine as TOML, in the form that is also read.
+    #[command(after_help = TOPOLOGY_IMPORT)]
+    Import(TopologyImport),
+}
+
+/// How machines are named, after some examples.
+macro_rules! machine_help {
+    ($examples:literal) => {
+        concat!(
+            "Examples:\n",
+            $examples,
+            "\n",
+            "\
+MACHINE is a name (see `zerolag topology list`), Ncpu or ncpu:N for N equal CPUs that share
+everything, or a file or directory, told apart by content:
+  hwloc XML          lstopo --of xml > machine.xml
+  Linux's own files  cd /sys/devices && tar czf ~/machine.tgz system/cpu system/node cpu_*/cpus
+  a directory        /sys, or such an archive unpacked
+  TOML               what `zerolag topology import` writes"
+        )
+    };
+}
+
+const TOPOLOGY_SHOW: &str =
+    machine_help!("  zerolag topology show ivb-ep\n  zerolag topology show machine.xml --json\n");
+const TOPOLOGY_DOMAINS: &str = machine_help!(
+    "  zerolag topology domains hybrid-16\n  zerolag topology domains numa8-32 --kernel 6.1 --json\n"
+);
+const TOPOLOGY_IMPORT: &str =
+    machine_help!("  zerolag topology import machine.xml -o machine.toml\n  zerolag topology import /sys\n");
+
+/// Arguments of `zerolag topology show`.
+#[derive(Debug, Args)]
+pub(crate) struct TopologyShow {
+    /// The machine: a name, or a file or directory.
+    pub(crate) machine: String,
+    /// Print JSON (schema zerolag.topology/2, see docs/json.md).
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `zerolag topology domains`.
+#[derive(Debug, Args)]
+pub(crate) struct TopologyDomains {
+    /// The machine: a name, or a file or directory.
+    pub(crate) machine: String,
     /// The kernel that builds them.
     #[arg(long, value_name = "K", default_value = "6.12", value_parser = kernel())]
     pub(crate) kernel: Kernel,
-    /// Print the machine as TOML, in the form that is also read.
-    #[arg(long, requires = "machine", conflicts_with = "json")]
-    pub(crate) toml: bool,
-    /// Print JSON (schema zerolag.topology/1).
-    #[arg(long, requires = "machine")]
+    /// Print JSON (schema zerolag.domains/1, see docs/json.md).
+    #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of `zerolag topology import`.
+#[derive(Debug, Args)]
+pub(crate) struct TopologyImport {
+    /// The machine: a file or directory, or a name.
+    pub(crate) machine: String,
+    /// The file to write; standard output by default.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Arguments of `zerolag bench`.

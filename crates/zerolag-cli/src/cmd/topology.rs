@@ -1,36 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `zerolag topology`: what a machine is made of, and the scheduling domains Linux would build on it.
 
+use std::fs;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use zerolag_core::domain::{Domains, ShowDomains};
-use zerolag_core::ids::NodeId;
-use zerolag_core::kernel::Kernel;
+use zerolag_core::domain::{DomainRules, DomainStates, Domains, ShowDomains};
+use zerolag_core::ids::{DomainId, NodeId};
 use zerolag_core::topology::{PRESETS, Topology};
 use zerolag_sim::machines::form;
 
 use crate::args::high;
-use crate::args::low;
+use crate::args::low::{self, TopologyCommand};
 use crate::failure::Failure;
 use crate::table;
 
-/// Shows one machine, or lists those that have a name.
+/// Lists machines, or shows or converts one.
 pub(crate) fn run(args: &low::Topology, out: &mut dyn Write) -> Result<(), Failure> {
-    let Some(name) = &args.machine else {
-        return Ok(list(out)?);
-    };
-    let machine = high::machine(name)?;
-    if args.json {
-        writeln!(out, "{:#}", as_json(&machine))?;
-    } else if args.toml {
-        write!(out, "{}", form::write(&machine))?;
-    } else if args.domains {
-        domains(args.kernel, &machine, out)?;
-    } else {
-        show(&machine, out)?;
+    match &args.what {
+        TopologyCommand::List => Ok(list(out)?),
+        TopologyCommand::Show(args) => {
+            let machine = high::machine(&args.machine)?;
+            match args.json {
+                true => Ok(writeln!(out, "{:#}", as_json(&machine))?),
+                false => Ok(show(&machine, out)?),
+            }
+        }
+        TopologyCommand::Domains(args) => domains(args, out),
+        TopologyCommand::Import(args) => {
+            let text = form::write(&high::machine(&args.machine)?);
+            match &args.output {
+                Some(path) => {
+                    fs::write(path, text).map_err(|e| Failure::input(format_args!("{}: {e}", path.display())))
+                }
+                None => Ok(out.write_all(text.as_bytes())?),
+            }
+        }
     }
-    Ok(())
 }
 
 fn list(out: &mut dyn Write) -> io::Result<()> {
@@ -39,7 +45,7 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
         let machine = Topology::preset(preset.name).expect("a preset is a machine");
         row(preset.name, &machine.cpu_count().to_string(), preset.about)
     });
-    let any = row("Ncpu", "N", "N equal CPUs that share everything");
+    let any = row("ncpu:N", "N", "N equal CPUs that share everything; also Ncpu");
     table::write(out, &["MACHINE", "CPUS", "WHAT IT IS"], presets.chain([any]))
 }
 
@@ -79,17 +85,58 @@ fn show(machine: &Topology, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn domains(kernel: Kernel, machine: &Topology, out: &mut dyn Write) -> Result<(), Failure> {
-    let config = high::config(kernel, machine.cpu_count())?;
+fn domains(args: &low::TopologyDomains, out: &mut dyn Write) -> Result<(), Failure> {
+    let machine = high::machine(&args.machine)?;
+    let config = high::config(args.kernel, machine.cpu_count())?;
     let rules = &config.variants.domains;
-    let (domains, states, _) = Domains::boot(machine, rules, config.hz);
+    let (domains, states, _) = Domains::boot(&machine, rules, config.hz);
+    if args.json {
+        let cpus = machine.online().iter().map(|cpu| {
+            let domains: Vec<Value> =
+                domains.chain(cpu).map(|id| domain_json(rules, &domains, &states, id)).collect();
+            json!({ "id": cpu.0, "domains": domains })
+        });
+        let all = json!({
+            "schema": "zerolag.domains/1",
+            "kernel": args.kernel.name(),
+            "cpus": cpus.collect::<Vec<_>>(),
+        });
+        return Ok(writeln!(out, "{all:#}")?);
+    }
     let online = machine.online();
     let shown =
-        ShowDomains { topology: machine, rules, online, domains: &domains, states: &states, only: None };
+        ShowDomains { topology: &machine, rules, online, domains: &domains, states: &states, only: None };
     for line in shown.to_string().lines() {
         writeln!(out, "{}", line.strip_prefix("# ").unwrap_or(line))?;
     }
     Ok(())
+}
+
+fn domain_json(rules: &DomainRules, domains: &Domains, states: &DomainStates, id: DomainId) -> Value {
+    let domain = &domains[id];
+    let groups = domains.groups(domain).map(|group| {
+        let sum = &states.capacities[domains.group(group).capacity];
+        json!({
+            "cpus": domains.group_span(group).to_string(),
+            "balance": domains.balance_mask(group).to_string(),
+            "capacity": sum.capacity,
+            "min_capacity": sum.min_capacity,
+            "max_capacity": sum.max_capacity,
+        })
+    });
+    json!({
+        "level": rules.level_name(domain.level),
+        "span": domains.span(id).to_string(),
+        "weight": domain.weight,
+        "flags": domain.flags.iter().map(|flag| rules.flag_name(flag)).collect::<Vec<_>>(),
+        "imbalance_pct": domain.imbalance_pct,
+        "cache_nice_tries": domain.cache_nice_tries,
+        "min_interval_ms": domain.min_interval_ms,
+        "max_interval_ms": domain.max_interval_ms,
+        "busy_factor": domain.busy_factor,
+        "imb_numa_nr": domain.imb_numa_nr,
+        "groups": groups.collect::<Vec<_>>(),
+    })
 }
 
 fn as_json(machine: &Topology) -> Value {
@@ -98,7 +145,7 @@ fn as_json(machine: &Topology) -> Value {
         .map(|cpu| {
             let place = machine.place(cpu);
             json!({
-                "cpu": cpu.0,
+                "id": cpu.0,
                 "online": machine.online().contains(cpu),
                 "core": place.core.0,
                 "cluster": place.cluster.0,
@@ -112,5 +159,5 @@ fn as_json(machine: &Topology) -> Value {
     let nodes: Vec<NodeId> = machine.nodes().ids().collect();
     let distances: Vec<Vec<u8>> =
         nodes.iter().map(|&from| nodes.iter().map(|&to| machine.distance(from, to)).collect()).collect();
-    json!({ "schema": "zerolag.topology/1", "cpus": cpus, "distances": distances })
+    json!({ "schema": "zerolag.topology/2", "cpus": cpus, "distances": distances })
 }

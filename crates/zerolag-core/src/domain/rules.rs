@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What differs between kernels in how scheduling domains are built.
 
+use alloc::format;
+use alloc::string::String;
+
+use super::{DomainFlags, DomainLevel};
 use crate::cpu_set::CpuSet;
 use crate::ids::CpuId;
 use crate::topology::Topology;
@@ -90,6 +94,27 @@ impl DomainRules {
     /// Linux 4.6 to 4.11. Groups that overlap and the masks of who balances for them were built differently
     /// then where nodes have more than two distances; this builds them the later way.
     pub const LINUX_4_6: Self = Self { spread_within_cache: false, ..Self::LINUX_4_17 };
+
+    /// The kernel's name of a level.
+    pub const fn level_name(&self, level: DomainLevel) -> &'static str {
+        match level {
+            DomainLevel::Smt => "SMT",
+            DomainLevel::Cluster => "CLS",
+            DomainLevel::Cache => "MC",
+            DomainLevel::Package => self.package_name,
+            DomainLevel::Node => "NODE",
+            DomainLevel::Numa { .. } => "NUMA",
+        }
+    }
+
+    /// The kernel's name of one flag.
+    pub fn flag_name(&self, flag: DomainFlags) -> String {
+        match flag.iter_names().next() {
+            Some((_, DomainFlags::SHARE_LLC)) => self.llc_flag_name.into(),
+            Some((name, _)) => format!("SD_{name}"),
+            None => String::new(),
+        }
+    }
 
     /// What a CPU computes when it does nothing else (`arch_scale_cpu_capacity()`).
     pub fn cpu_capacity(&self, topology: &Topology, online: &CpuSet, cpu: CpuId) -> u32 {

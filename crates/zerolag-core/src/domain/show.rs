@@ -4,7 +4,7 @@
 use core::fmt;
 
 use super::rules::DomainRules;
-use super::{Domain, DomainFlags, DomainLevel, DomainStates, Domains};
+use super::{Domain, DomainStates, Domains};
 use crate::cpu_set::CpuSet;
 use crate::ids::{CpuId, DomainId};
 use crate::topology::Topology;
@@ -58,7 +58,7 @@ impl ShowDomains<'_> {
             f,
             "#  {} span {} weight {} imbalance_pct {} cache_nice_tries {} interval {}..{} busy_factor {} \
              imb_numa_nr {}",
-            self.level_name(sd.level),
+            self.rules.level_name(sd.level),
             self.domains.span(id),
             sd.weight,
             sd.imbalance_pct,
@@ -68,11 +68,8 @@ impl ShowDomains<'_> {
             sd.busy_factor,
             sd.imb_numa_nr,
         )?;
-        for (name, flag) in sd.flags.iter_names() {
-            match flag {
-                DomainFlags::SHARE_LLC => write!(f, " {}", self.rules.llc_flag_name)?,
-                _ => write!(f, " SD_{name}")?,
-            }
+        for flag in sd.flags.iter() {
+            write!(f, " {}", self.rules.flag_name(flag))?;
         }
         write!(
             f,
@@ -109,16 +106,5 @@ impl ShowDomains<'_> {
             f.write_str("]")?;
         }
         Ok(())
-    }
-
-    const fn level_name(&self, level: DomainLevel) -> &'static str {
-        match level {
-            DomainLevel::Smt => "SMT",
-            DomainLevel::Cluster => "CLS",
-            DomainLevel::Cache => "MC",
-            DomainLevel::Package => self.rules.package_name,
-            DomainLevel::Node => "NODE",
-            DomainLevel::Numa { .. } => "NUMA",
-        }
     }
 }
