@@ -18,11 +18,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::low::Cli;
+use crate::args::low::{self, Cli};
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(low::sorted(std::env::args_os()));
     // A panic is a broken invariant, never the input's fault: say how to see it again.
     let outcome = panic::catch_unwind(|| {
         let mut out = BufWriter::new(io::stdout().lock());

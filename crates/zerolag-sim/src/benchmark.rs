@@ -58,17 +58,47 @@ fn why(stop: &Stop) -> String {
     }
 }
 
+/// A model on a machine that has been switched on.
+#[derive(Debug)]
+pub struct Benchmark {
+    /// The machine.
+    pub sim: Sim,
+    /// Who watches the model's tasks.
+    pub watch: Box<dyn Watch>,
+    /// When it is to end at the latest.
+    pub end: Instant,
+}
+
+impl Benchmark {
+    /// The model alone on a machine.
+    ///
+    /// # Errors
+    /// If it does not fit the machine.
+    pub fn new(model: &dyn Model, setup: Setup) -> Result<Self, WorkloadError> {
+        let mut workload = Workload::new();
+        let watch = model.add(&mut workload, &Place::on(&setup.topology));
+        let end = model.run_time().map_or(Instant::MAX, |span| Instant::ZERO + span);
+        Ok(Self { sim: Sim::new(setup, workload)?, watch, end })
+    }
+
+    /// How it went, after the machine has run to the end.
+    ///
+    /// # Errors
+    /// [`BenchmarkError::Stuck`] if it got stuck.
+    pub fn outcome(&mut self) -> Result<Outcome, BenchmarkError> {
+        match self.sim.stop() {
+            None | Some(Stop::Finished) => Ok(self.watch.finish(self.sim.now())),
+            Some(stop) => Err(BenchmarkError::Stuck(stop.clone())),
+        }
+    }
+}
+
 /// Runs a model to its end. One that would not end by itself must say how long it runs.
 ///
 /// # Errors
 /// [`BenchmarkError`] if it does not fit the machine or gets stuck.
 pub fn run(model: &dyn Model, setup: Setup) -> Result<Outcome, BenchmarkError> {
-    let mut workload = Workload::new();
-    let mut watch = model.add(&mut workload, &Place::on(&setup.topology));
-    let mut sim = Sim::new(setup, workload)?;
-    let end = model.run_time().map_or(Instant::MAX, |span| Instant::ZERO + span);
-    match sim.run_until(end, &mut Watching(watch.as_mut())) {
-        None | Some(Stop::Finished) => Ok(watch.finish(sim.now())),
-        Some(stop) => Err(BenchmarkError::Stuck(stop.clone())),
-    }
+    let mut benchmark = Benchmark::new(model, setup)?;
+    benchmark.sim.run_until(benchmark.end, &mut Watching(benchmark.watch.as_mut()));
+    benchmark.outcome()
 }

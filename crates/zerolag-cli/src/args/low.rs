@@ -4,6 +4,8 @@
 //! Help, manual pages and shell completions are all made from these definitions. Every help text gives the
 //! unit and the default.
 
+mod model;
+
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -14,6 +16,8 @@ use zerolag_core::units::Nanos;
 use zerolag_sim::script::Build;
 
 use super::high::settings::span;
+
+pub(crate) use model::{Model, ModelArgs, sorted};
 
 /// The Linux fair scheduler as a laboratory: run workloads on it, replay traces, ask what if.
 #[derive(Debug, Parser)]
@@ -37,6 +41,8 @@ pub(crate) enum Command {
     Features(Features),
     /// Show machines: their cores, caches and nodes, and the scheduling domains built on them.
     Topology(Topology),
+    #[command(flatten)]
+    Model(Model),
     /// Measure what a decision costs, in the loops of the reference's bench mode.
     #[command(hide = true)]
     Bench(Bench),

@@ -2,7 +2,9 @@
 //! One module for each command.
 
 mod bench;
+mod drive;
 mod features;
+mod model;
 mod run;
 mod script;
 mod setup;
@@ -20,6 +22,7 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Script(args) => script::run(&args, out),
         Command::Features(args) => features::run(&args, out),
         Command::Topology(args) => topology::run(&args, out),
+        Command::Model(args) => model::run(&args, out),
         Command::Bench(args) => bench::run(&args, out),
         Command::Completions(args) => setup::completions(&args, out),
         Command::Man(args) => setup::man(&args),

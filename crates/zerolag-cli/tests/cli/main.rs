@@ -3,6 +3,7 @@
 
 mod features;
 mod manners;
+mod model;
 mod run;
 mod script;
 mod support;

@@ -20,6 +20,7 @@ mod check;
 pub mod hog;
 pub mod json;
 pub mod model;
+pub mod models;
 pub mod options;
 pub mod periodic;
 pub mod rtapp;

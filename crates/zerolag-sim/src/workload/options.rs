@@ -43,6 +43,11 @@ impl OptionSpec {
         Self { short: None, long, value: Some(value), help }
     }
 
+    /// An option with neither.
+    pub const fn long_flag(long: &'static str, help: &'static str) -> Self {
+        Self { short: None, long, value: None, help }
+    }
+
     /// How it is written, for messages.
     fn shown(&self) -> String {
         match self.short {

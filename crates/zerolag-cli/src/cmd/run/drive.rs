@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Drives a simulation to its end, with statistics, progress, and a word on how fast it went.
+//! Listens to a run: statistics, and what an rt-app file's threads record.
 
-use std::time::Instant as HostInstant;
-
-use indicatif::{ProgressBar, ProgressStyle};
 use zerolag_core::event::SchedEvent;
 use zerolag_core::units::Instant;
 use zerolag_sim::note::Note;
@@ -11,8 +8,7 @@ use zerolag_sim::sim::{Observer, Sim};
 use zerolag_sim::workload::rtapp;
 use zerolag_trace::metrics::{Metrics, Summary};
 
-/// How often progress is shown.
-const PARTS: u64 = 200;
+use crate::cmd::drive;
 
 /// What was seen.
 #[derive(Debug)]
@@ -20,52 +16,28 @@ pub(super) struct Outcome {
     pub(super) summary: Summary,
 }
 
-/// Listens to everything; notes wait until the simulation can be asked for names.
-#[derive(Default)]
-struct Ear {
+/// Listens to everything.
+struct Ear<'a, 'r> {
     metrics: Metrics,
-    notes: Vec<Note>,
+    rtapp: Option<&'a mut rtapp::Observer<'r>>,
 }
 
-impl Observer for Ear {
+impl Observer for Ear<'_, '_> {
     fn event(&mut self, event: &SchedEvent) {
         self.metrics.feed(event);
     }
 
     fn note(&mut self, note: &Note) {
-        self.notes.push(*note);
+        if let Some(rtapp) = &mut self.rtapp {
+            rtapp.note(note);
+        }
     }
 }
 
 /// Runs until `end`, or until the simulation ends by itself.
-pub(super) fn drive(sim: &mut Sim, end: Instant, mut rtapp: Option<&mut rtapp::Observer<'_>>) -> Outcome {
-    let mut ear = Ear::default();
-    let began = HostInstant::now();
-    // Hidden by itself where standard error is no terminal.
-    let progress = ProgressBar::new(PARTS).with_style(
-        ProgressStyle::with_template("{bar:40} {percent}% {eta} left").expect("the template is well-formed"),
-    );
-    for part in 1..=PARTS {
-        let until = Instant((u128::from(end.0) * u128::from(part) / u128::from(PARTS)) as u64);
-        while sim.step(until, &mut ear) {
-            for note in ear.notes.drain(..) {
-                if let Some(rtapp) = &mut rtapp {
-                    rtapp.note(&note);
-                }
-            }
-        }
-        progress.inc(1);
-    }
-    sim.run_until(end, &mut ear);
-    progress.finish_and_clear();
+pub(super) fn drive(sim: &mut Sim, end: Instant, rtapp: Option<&mut rtapp::Observer<'_>>) -> Outcome {
+    let mut ear = Ear { metrics: Metrics::default(), rtapp };
+    drive::drive(sim, end, &mut ear);
     ear.metrics.advance(sim.now());
-
-    let seconds = began.elapsed().as_secs_f64();
-    let events = sim.stats().scheduling_events();
-    eprintln!(
-        "simulated {:.3} s in {seconds:.3} s: {events} scheduling events, {:.2} million a second",
-        sim.now().0 as f64 / 1e9,
-        events as f64 / seconds / 1e6,
-    );
     Outcome { summary: ear.metrics.summary() }
 }

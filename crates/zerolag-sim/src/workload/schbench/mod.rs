@@ -36,6 +36,29 @@ pub use histogram::{Histogram, Percentile};
 
 use zerolag_core::units::Instant;
 
+use super::model::Model;
+use super::options::{OptionError, OptionSpec};
+
+/// What a command line may say.
+pub(super) const OPTIONS: &[(&str, &[OptionSpec])] = &[
+    ("Which generation", &[OptionSpec::long_flag(CLASSIC, "the program of 2016 to 2019")]),
+    ("Options, as since April 2023", CURRENT_OPTIONS),
+    ("Options with --classic", CLASSIC_OPTIONS),
+];
+
+/// The option that chooses the first generation; no tool has it.
+const CLASSIC: &str = "classic";
+
+/// Reads a command line of either generation.
+pub(super) fn parse(arguments: &[&str]) -> Result<Box<dyn Model>, OptionError> {
+    let chosen = |argument: &&&str| argument.strip_prefix("--") == Some(CLASSIC);
+    if !arguments.iter().any(|argument| chosen(&argument)) {
+        return Ok(Box::new(Current::parse(arguments)?));
+    }
+    let rest: Vec<_> = arguments.iter().filter(|argument| !chosen(argument)).collect();
+    Ok(Box::new(Classic::parse(&rest)?))
+}
+
 /// The time as `gettimeofday()` gives it, in microseconds.
 fn micros(time: Instant) -> u64 {
     time.0 / 1000
