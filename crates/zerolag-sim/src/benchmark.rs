@@ -36,6 +36,10 @@ impl Observer for Watching<'_> {
     fn note(&mut self, note: &Note) {
         self.0.note(note);
     }
+
+    fn wants_more(&self) -> bool {
+        !self.0.is_over()
+    }
 }
 
 /// Why there is no outcome.

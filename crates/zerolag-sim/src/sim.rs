@@ -85,6 +85,10 @@ pub trait Observer {
     fn event(&mut self, event: &SchedEvent);
     /// A program reports something.
     fn note(&mut self, _note: &Note) {}
+    /// Whether the run should go on: asked after everything that happens.
+    fn wants_more(&self) -> bool {
+        true
+    }
     /// Whether there is any point in telling.
     fn listens(&self) -> bool {
         true
@@ -159,10 +163,14 @@ impl Sim {
         self.step_and_tell(end, observer)
     }
 
-    /// Goes on until `end`, or until it stops by itself: then says why.
+    /// Goes on until `end`, until the observer wants no more, or until it stops by itself: then says why.
     pub fn run_until(&mut self, end: Instant, observer: &mut impl Observer) -> Option<&Stop> {
         self.machine.set_reporting(observer.listens());
-        while self.step_and_tell(end, observer) {}
+        while self.step_and_tell(end, observer) {
+            if !observer.wants_more() {
+                return self.stop();
+            }
+        }
         if self.machine.stop.is_none() {
             self.machine.now = self.machine.now.max(end);
         }

@@ -19,7 +19,7 @@ pub(super) fn drive(sim: &mut Sim, end: Instant, observer: &mut impl Observer) {
     );
     for part in 1..=PARTS {
         let until = (u128::from(end.0) * u128::from(part) / u128::from(PARTS)) as u64;
-        if sim.run_until(Instant(until), observer).is_some() {
+        if sim.run_until(Instant(until), observer).is_some() || !observer.wants_more() {
             break;
         }
         progress.inc(1);

@@ -3,15 +3,15 @@
 
 use std::io::Write;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use zerolag_sim::benchmark::{Benchmark, BenchmarkError, Watching};
 use zerolag_sim::sim::Setup;
-use zerolag_sim::workload::model::{Better, Metric, Outcome};
 
 use super::drive;
 use crate::args::high::{self, settings};
 use crate::args::low;
 use crate::failure::Failure;
+use crate::report::json::metrics;
 
 /// Runs the model, and again for as long as the tool would.
 pub(crate) fn run(args: &low::Model, out: &mut dyn Write) -> Result<(), Failure> {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &low::Model, out: &mut dyn Write) -> Result<(), Failure>
             "seed": args.seed,
             "runs": runs,
             "duration_ms": duration_ns as f64 / 1e6,
-            "metrics": metrics(&outcome),
+            "metrics": metrics(&outcome.metrics),
             "text": text,
         });
         writeln!(out, "{report:#}")?;
@@ -71,15 +71,4 @@ fn failure(error: BenchmarkError) -> Failure {
         BenchmarkError::Stuck(_) => Failure::Check(error.to_string()),
         _ => Failure::input(error),
     }
-}
-
-fn metrics(outcome: &Outcome) -> Vec<Value> {
-    let metric = |m: &Metric| {
-        let better = match m.better {
-            Better::Lower => "lower",
-            Better::Higher => "higher",
-        };
-        json!({ "name": m.name, "value": m.value, "unit": m.unit, "better": better })
-    };
-    outcome.metrics.iter().map(metric).collect()
 }

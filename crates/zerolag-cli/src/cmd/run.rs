@@ -25,7 +25,8 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
     let mut sim = input.scenario.simulate().map_err(Failure::input)?;
     let watched = input.app.as_ref().filter(|_| args.out.is_some());
     let mut observer = watched.map(|(app, compiled)| rtapp::Observer::new(app, compiled));
-    let outcome = drive::drive(&mut sim, Instant(input.scenario.duration.0), observer.as_mut());
+    let (end, watches) = (Instant(input.scenario.duration.0), input.scenario.watches());
+    let outcome = drive::drive(&mut sim, end, watches, observer.as_mut());
 
     let record = observer.map(|o| o.finish(sim.now(), sim.stop().is_none(), |task| sim.task_name(task)));
 
@@ -62,6 +63,7 @@ fn report(input: &Input, sim: &Sim, outcome: Outcome) -> Report {
         seed: setup.seed,
         duration: Nanos(sim.now().0),
         end: match sim.stop() {
+            None if outcome.over => End::Models,
             None => End::Duration,
             Some(Stop::Finished) => End::Finished,
             Some(Stop::Deadlock(_)) => End::Deadlock,
@@ -69,6 +71,7 @@ fn report(input: &Input, sim: &Sim, outcome: Outcome) -> Report {
         },
         tasks: (0..sim.task_count()).map(name).collect::<BTreeMap<_, _>>(),
         summary: outcome.summary,
+        models: outcome.models,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use zerolag_core::units::Nanos;
+use zerolag_sim::workload::model::{Better, Metric};
 use zerolag_trace::metrics::{Distribution, TaskFigures};
 
 use super::{Report, Row};
@@ -34,6 +35,19 @@ impl Report {
                 json!({ "cpu": cpu.0, "busy_ms": ms(f.busy), "idle_ms": ms(f.idle), "switches": f.switches })
             })
             .collect();
+        let models: Vec<Value> = self
+            .models
+            .iter()
+            .map(|(part, outcome)| {
+                json!({
+                    "name": part.name,
+                    "model": part.model,
+                    "options": part.options,
+                    "metrics": metrics(&outcome.metrics),
+                    "text": outcome.text,
+                })
+            })
+            .collect();
         json!({
             "schema": "zerolag.run/1",
             "input": self.input,
@@ -48,6 +62,7 @@ impl Report {
             "tasks": tasks,
             "groups": groups,
             "cpus": cpus,
+            "models": models,
         })
     }
 
@@ -62,6 +77,18 @@ impl Report {
             "wakeup_us": latency(&f.wakeup),
         })
     }
+}
+
+/// Figures of a model.
+pub(crate) fn metrics(metrics: &[Metric]) -> Vec<Value> {
+    let metric = |m: &Metric| {
+        let better = match m.better {
+            Better::Lower => "lower",
+            Better::Higher => "higher",
+        };
+        json!({ "name": m.name, "value": m.value, "unit": m.unit, "better": better })
+    };
+    metrics.iter().map(metric).collect()
 }
 
 /// A distribution of latencies in microseconds.

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a run comes to: figures per task and per group, as a table or as JSON.
 
-mod json;
+pub(crate) mod json;
 mod text;
 
 use std::collections::BTreeMap;
 
 use zerolag_core::ids::TaskId;
 use zerolag_core::units::Nanos;
+use zerolag_sim::scenario::ModelPart;
+use zerolag_sim::workload::model::Outcome;
 use zerolag_trace::metrics::{Summary, TaskFigures};
 
 /// More tasks than this are added up by what they were made from: nobody reads four hundred lines.
@@ -39,6 +41,8 @@ pub(crate) struct Report {
     pub(crate) end: End,
     pub(crate) tasks: BTreeMap<TaskId, TaskName>,
     pub(crate) summary: Summary,
+    /// What the models among the workloads say.
+    pub(crate) models: Vec<(ModelPart, Outcome)>,
 }
 
 /// Why a run ended.
@@ -46,6 +50,8 @@ pub(crate) struct Report {
 pub(crate) enum End {
     /// The time was up.
     Duration,
+    /// The models were over, and there was nothing else to wait for.
+    Models,
     /// All tasks had ended.
     Finished,
     /// All tasks waited for each other.
@@ -58,6 +64,7 @@ impl End {
     const fn name(self) -> &'static str {
         match self {
             Self::Duration => "duration",
+            Self::Models => "models",
             Self::Finished => "finished",
             Self::Deadlock => "deadlock",
             Self::Livelock => "livelock",

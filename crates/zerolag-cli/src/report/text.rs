@@ -56,6 +56,12 @@ impl Report {
             let rows = groups.iter().map(|row| self.cells([row.group.clone(), row.tasks.to_string()], row));
             table::write(out, &columns, rows)?;
         }
+        for (part, outcome) in &self.models {
+            let command: Vec<_> =
+                [part.model].into_iter().chain(part.options.iter().map(String::as_str)).collect();
+            writeln!(out, "\n{}: {}", part.name, command.join(" "))?;
+            out.write_all(outcome.text.as_bytes())?;
+        }
         Ok(())
     }
 

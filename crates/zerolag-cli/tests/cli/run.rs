@@ -230,3 +230,70 @@ fn unknown_keys_pass_only_when_asked_for() {
     assert!(refusal(text, &[]).contains("colour"));
     assert_eq!(json(text, &["--rtapp-compat"])["end"], "finished");
 }
+
+const MODEL: &str = r#"
+machine = "2cpu"
+
+[cgroup."/service"]
+"cpu.weight" = 300
+
+[[workload]]
+kind = "hog"
+name = "hog"
+count = 2
+
+[[workload]]
+model = "schbench"
+options = "--classic -m 1 -t 2 -s 5000 -c 2000 -r 2"
+cgroup = "/service"
+nice = -5
+"#;
+
+#[test]
+fn a_model_runs_among_other_workloads_and_its_figures_are_shown() {
+    let output = scenario(MODEL, &["--json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Nothing but the model says how long.
+    assert_eq!((&json["duration_ms"], &json["end"]), (&2000.0.into(), &"duration".into()));
+    assert_eq!(json["tasks"].as_array().unwrap().len(), 2 + 1 + 1 + 2);
+    assert_eq!(json["tasks"][2]["group"], "/service");
+    let model = &json["models"][0];
+    assert_eq!((&model["name"], &model["model"]), (&"schbench".into(), &"schbench".into()));
+    assert_eq!(model["metrics"][0]["name"], "latency p50");
+    let text = String::from_utf8(scenario(MODEL, &[]).stdout).unwrap();
+    let printed =
+        text.split("\nschbench: schbench --classic -m 1 -t 2 -s 5000 -c 2000 -r 2\n").nth(1).unwrap();
+    assert_eq!(printed, model["text"].as_str().unwrap());
+    assert!(printed.starts_with("Latency percentiles (usec)\n"));
+}
+
+#[test]
+fn a_model_is_judged_by_its_own_time() {
+    let longer = MODEL.replace("machine", "duration = \"4s\"\nmachine");
+    let models = |text: &str| {
+        let json: Value = serde_json::from_slice(&scenario(text, &["--json"]).stdout).unwrap();
+        (json["models"].clone(), json["duration_ms"].clone())
+    };
+    assert_eq!(models(&longer).0, models(MODEL).0);
+    assert_eq!(models(&longer).1, 4000.0);
+}
+
+#[test]
+fn mistakes_about_models_are_named_with_their_place() {
+    for (from, to, said) in [
+        (
+            "\"schbench\"",
+            "\"shbench\"",
+            "s.toml:13:9: 'model' is 'shbench' (did you mean 'schbench'?); accepted: ",
+        ),
+        ("-c 2000", "-x", "s.toml:14:11: schbench has no option -x; accepted: "),
+        ("nice", "nicety", "unknown key 'nicety' in workload 2"),
+        ("nice = -5", "name = \"hog\"", "'name' is 'hog'; accepted: a name that no other workload has"),
+        ("model =", "kind = \"hog\"\nmodel =", "unknown key 'kind' in workload 2"),
+    ] {
+        let output = scenario(&MODEL.replace(from, to), &[]);
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{to}: {complaint}");
+        assert!(complaint.contains(said), "{to}: {complaint}");
+    }
+}

@@ -6,6 +6,7 @@ use std::fmt;
 use crate::machines::{MachineError, Place};
 use crate::program::ProgramError;
 use crate::workload::WorkloadError;
+use crate::workload::options::OptionError;
 use crate::workload::rtapp::RtAppError;
 
 /// What is wrong with a file, and where.
@@ -101,6 +102,9 @@ pub enum Fault {
     /// An rt-app file is wrong.
     #[error("{0}")]
     RtApp(Box<RtAppError>),
+    /// The options of a model are wrong.
+    #[error("{0}")]
+    Options(OptionError),
     /// Everything can be read, but does not fit together.
     #[error("{0}")]
     Workload(#[from] WorkloadError),

@@ -44,12 +44,16 @@
 //! timer_slack = "1us"
 //! program = "forever { sleep 10ms; post requests }"
 //!
+//! [[workload]]
+//! model = "schbench"
+//! options = "-m 2 -t 4 -r 10"
+//!
 //! [[at]]
 //! time = "5s"
 //! task = [{ match = "hog*", nice = 0 }]
 //! ```
 //!
-//! Kinds of workload: see [`tasks`]; programs: [`language`]; what programs share: [`names`]; changes at given
+//! Kinds of workload: see [`tasks`]; benchmarks: [`models`]; programs: [`language`]; what programs share: [`names`]; changes at given
 //! times: [`changes`]. Durations always have a unit. Keys that mean nothing are errors, and every error says
 //! where it is and what would be accepted.
 
@@ -58,6 +62,7 @@ pub mod changes;
 mod error;
 mod groups;
 pub mod language;
+pub mod models;
 pub mod names;
 mod section;
 mod setup;
@@ -68,6 +73,7 @@ use zerolag_core::topology::Topology;
 use zerolag_core::units::{Instant, Nanos};
 
 pub use error::{Fault, ScenarioError};
+pub use models::{ModelPart, Watches};
 pub use setup::Files;
 pub use tasks::RtAppPart;
 
@@ -77,12 +83,15 @@ use crate::machines::Place;
 use crate::sim::{Change, Setup, Sim};
 use crate::workload::Workload;
 
+/// The duration of a scenario that ends when its models are over, whenever that is.
+pub const UNTIL_OVER: Nanos = Nanos(u64::MAX);
+
 /// Everything that a scenario file says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// The file.
     pub file: String,
-    /// How long it is to run.
+    /// How long it is to run; [`UNTIL_OVER`] if until all models are.
     pub duration: Nanos,
     /// The machine and its scheduler.
     pub setup: Setup,
@@ -92,6 +101,8 @@ pub struct Scenario {
     pub changes: Vec<(Instant, Change)>,
     /// Which of it comes from rt-app files, for their logs.
     pub rtapps: Vec<RtAppPart>,
+    /// Which of it are benchmarks.
+    pub models: Vec<ModelPart>,
 }
 
 /// What somebody else has said already; it takes precedence over the file.
@@ -125,20 +136,30 @@ pub fn read(
     let duration = match (overrides.duration, root.get("duration")) {
         (Some(duration), _) => duration,
         (None, Some(entry)) => entry.some_time()?,
-        (None, None) => root.need("duration", crate::duration::ACCEPTED)?.some_time()?,
+        (None, None) => UNTIL_OVER,
     };
     let cpus = setup.topology.cpu_count();
     let mut workload = Workload::new();
     let mut names = Names::default();
     groups::read(&root, &mut workload)?;
     names.declare(&root, &mut workload)?;
-    let rtapps = tasks::read(&root, &setup, files, &mut names, &mut workload)?;
+    let (rtapps, models) = tasks::read(&root, &setup, files, &mut names, &mut workload)?;
+    let duration = match duration {
+        UNTIL_OVER if models.is_empty() => root.need("duration", crate::duration::ACCEPTED)?.some_time()?,
+        UNTIL_OVER => models::all_over(&models).map_or(UNTIL_OVER, |end| Nanos(end.0)),
+        other => other,
+    };
     let changes = changes::read(&root, &setup.config, cpus, &workload)?;
     root.finish()?;
-    Ok(Scenario { file: file.into(), duration, setup, workload, changes, rtapps })
+    Ok(Scenario { file: file.into(), duration, setup, workload, changes, rtapps, models })
 }
 
 impl Scenario {
+    /// Who watches its models, from the beginning.
+    pub fn watches(&self) -> Watches {
+        Watches::new(&self.models, self.duration == UNTIL_OVER)
+    }
+
     /// The machine, switched on.
     ///
     /// # Errors

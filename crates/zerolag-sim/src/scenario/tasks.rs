@@ -7,6 +7,7 @@
 //! | `hog` | `work`: how much, without end if it is left out |
 //! | `periodic` | `run`, and `sleep` or `period` |
 //! | `rt-app` | `file`: rt-app's JSON; `compatible = true` reads it exactly as rt-app does; no `name`, `count`, `nice`, `policy` |
+//! | none, but `model` | `options`: see [`super::models`] |
 //!
 //! Common to all others: `name`, `count`, `start`, and the attributes `cgroup`, `cpus`, `nice`, `policy`, `slice`,
 //! `timer_slack`. Of a count of several, tasks are called `NAME-0`, `NAME-1` and so on; with a count of 0 the
@@ -16,6 +17,7 @@ use zerolag_core::ids::GroupId;
 use zerolag_core::units::{Instant, Nanos};
 
 use super::error::{Fault, ScenarioError};
+use super::models::{self, ModelPart};
 use super::names::Names;
 use super::section::{Entry, Section};
 use super::{Files, attributes, language};
@@ -29,19 +31,24 @@ const KINDS: [&str; 4] = ["program", "hog", "periodic", "rt-app"];
 /// More tasks than this are more likely a slip than a wish.
 const COUNT_MAX: i64 = 1_000_000;
 
-/// Reads all workloads. Those from rt-app files are returned.
+/// Reads all workloads. Those from rt-app files and the models are returned.
 pub(super) fn read(
     root: &Section<'_>,
     setup: &Setup,
     files: Files<'_>,
     names: &mut Names,
     w: &mut Workload,
-) -> Result<Vec<RtAppPart>, ScenarioError> {
+) -> Result<(Vec<RtAppPart>, Vec<ModelPart>), ScenarioError> {
     let cpus = setup.topology.cpu_count();
     let mut reserved = Vec::new();
     let mut from_files = Vec::new();
+    let mut modelled = Vec::new();
     // Names first: a program may fork what comes after it.
     for section in root.sections("workload")? {
+        if section.get("model").is_some() {
+            modelled.push(section);
+            continue;
+        }
         match section.get("kind") {
             Some(kind) if kind.text()? == "rt-app" => from_files.push(section),
             _ => reserved.push((reserve(&section, names, w)?, section)),
@@ -50,7 +57,17 @@ pub(super) fn read(
     for (template, section) in reserved {
         read_one(section, template, cpus, names, w)?;
     }
-    from_files.into_iter().map(|section| read_rtapp(section, setup, files, w)).collect()
+    let rtapps: Result<_, _> =
+        from_files.into_iter().map(|section| read_rtapp(section, setup, files, w)).collect();
+    // Models come last: numbers of marks are theirs only if no program has written them down.
+    let mut parts: Vec<ModelPart> = Vec::new();
+    let rtapps = rtapps?;
+    for section in modelled {
+        let taken = |name: &str| names.templates.contains_key(name) || parts.iter().any(|p| p.name == name);
+        let part = models::read(section, setup, taken, w)?;
+        parts.push(part);
+    }
+    Ok((rtapps, parts))
 }
 
 /// What comes from an rt-app file.

@@ -60,8 +60,22 @@ pub trait Watch: fmt::Debug {
     /// The scheduler did something.
     fn event(&mut self, _event: &SchedEvent) {}
 
+    /// All there is to see has been seen: the benchmark would have ended.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// A copy that sees the same from here on.
+    fn boxed(&self) -> Box<dyn Watch>;
+
     /// The run ended at this time.
     fn finish(&mut self, end: Instant) -> Outcome;
+}
+
+impl Clone for Box<dyn Watch> {
+    fn clone(&self) -> Self {
+        self.boxed()
+    }
 }
 
 /// How it went.

@@ -87,6 +87,14 @@ fn rtapp(args: &low::Run, source: &Source, bytes: &[u8], observe: bool) -> Resul
         eprintln!("zerolag: {source}:{}: {}", remark.at, remark.text);
     }
     let duration = args.duration.or(app.global.duration).unwrap_or(DURATION_DEFAULT);
-    let scenario = Scenario { file, duration, setup, workload, changes: Vec::new(), rtapps: Vec::new() };
+    let scenario = Scenario {
+        file,
+        duration,
+        setup,
+        workload,
+        changes: Vec::new(),
+        rtapps: Vec::new(),
+        models: Vec::new(),
+    };
     Ok(Input { scenario, machine: Some(name), app: Some((app, compiled)) })
 }

@@ -159,6 +159,10 @@ impl Watch for ClassicWatch {
         }
     }
 
+    fn boxed(&self) -> Box<dyn Watch> {
+        Box::new(self.clone())
+    }
+
     fn finish(&mut self, end: Instant) -> Outcome {
         let o = &self.options;
         let found = self.latencies.percentiles(LIST);

@@ -334,6 +334,10 @@ impl Watch for CurrentWatch {
         self.delays.event(event);
     }
 
+    fn boxed(&self) -> Box<dyn Watch> {
+        Box::new(self.clone())
+    }
+
     fn finish(&mut self, end: Instant) -> Outcome {
         self.catch_up(end);
         let o = self.options.clone();
