@@ -36,12 +36,35 @@ pub struct Config {
 }
 
 impl Config {
-    /// Sets the tunables that depend on the number of CPUs anew; a value written to them is lost, as it is in
-    /// the kernel when a CPU goes on- or offline.
+    /// Sets the tunables that depend on the number of CPUs anew, as the kernel does when a CPU goes on- or
+    /// offline (`update_sysctl()`).
     pub fn rescale(&mut self, cpus: usize) {
-        let Tunables { migration_cost, nr_migrate, bandwidth_slice, .. } = self.tunables;
         let scaled = self.unscaled.scaled(self.scaling, cpus);
-        self.tunables = Tunables { migration_cost, nr_migrate, bandwidth_slice, ..scaled };
+        self.tunables = Tunables {
+            base_slice: scaled.base_slice,
+            latency: scaled.latency,
+            min_granularity: scaled.min_granularity,
+            wakeup_granularity: scaled.wakeup_granularity,
+            ..self.tunables.clone()
+        };
+    }
+
+    /// Tunables have been written on a machine with so many CPUs online. What they stand for there lasts when
+    /// the number of CPUs changes, up to what the division loses (`sched_update_scaling()`), in kernels that
+    /// see to it; in others a written value lasts until then.
+    pub fn tunables_written(&mut self, cpus: usize) {
+        if !self.variants.written_tunables_scale {
+            return;
+        }
+        let factor = self.scaling.factor(cpus);
+        let tunables = &mut self.tunables;
+        // Without a turn there is no number of turns that fit: the period is that of everybody.
+        let turns = tunables.latency.0.div_ceil(tunables.min_granularity.0.max(1));
+        tunables.nr_latency = u32::try_from(turns).unwrap_or(u32::MAX);
+        self.unscaled.base_slice = Nanos(tunables.base_slice.0 / factor);
+        self.unscaled.latency = Nanos(tunables.latency.0 / factor);
+        self.unscaled.min_granularity = Nanos(tunables.min_granularity.0 / factor);
+        self.unscaled.wakeup_granularity = Nanos(tunables.wakeup_granularity.0 / factor);
     }
 
     /// Length of a tick.
@@ -70,7 +93,10 @@ pub struct Tunables {
     pub latency: Nanos,
     /// CFS: what a task's turn should not be shorter than; with many tasks the period grows to allow it.
     pub min_granularity: Nanos,
-    /// CFS: the same for idle entities that compete with others; not scaled by the number of CPUs.
+    /// CFS: with more tasks than this the period grows: the turns that fit into the latency. It is computed when
+    /// a tunable is written, not when the two change because a CPU came or went.
+    pub nr_latency: u32,
+    /// CFS: the granularity of idle entities that compete with others; not scaled by the number of CPUs.
     pub idle_min_granularity: Nanos,
     /// CFS: how far behind a wakee must be to preempt.
     pub wakeup_granularity: Nanos,

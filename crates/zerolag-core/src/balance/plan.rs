@@ -177,9 +177,10 @@ impl Scheduler {
         }
         let se = t.entity;
         let entity = &self.entities[se];
+        let queue = &self.queues[entity.queue];
         if self.config.features.has(Feature::CacheHotBuddy)
             && self.cpus[pass.to].nr_running != 0
-            && self.queues[entity.queue].next == Some(se)
+            && [queue.next, queue.last].contains(&Some(se))
         {
             return true;
         }

@@ -54,18 +54,12 @@ const LONG_SLEEP: Nanos = Nanos((1 << 63) / 1024);
 
 impl Tunables {
     /// The period in which each of `nr` tasks runs once (`__sched_period()`).
-    ///
-    /// The kernel compares `nr` with `ceil(latency / min_granularity)`; `nr > ceil(l/m)` is
-    /// `(nr - 1) m >= l`.
     fn period(&self, nr: u32) -> Nanos {
-        let all = |nr: u32| Nanos(self.min_granularity.0.saturating_mul(u64::from(nr)));
-        if all(nr.saturating_sub(1)) >= self.latency { all(nr) } else { self.latency }
-    }
-
-    /// True if `nr` is at least the number of entities from which on the period grows (`sched_nr_latency`):
-    /// `nr >= ceil(l/m)` is `nr m >= l`.
-    pub(crate) fn is_crowd(&self, nr: u32) -> bool {
-        self.min_granularity.0.saturating_mul(u64::from(nr)) >= self.latency.0
+        if nr > self.nr_latency {
+            Nanos(self.min_granularity.0.saturating_mul(u64::from(nr)))
+        } else {
+            self.latency
+        }
     }
 }
 

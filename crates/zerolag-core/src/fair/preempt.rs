@@ -27,7 +27,7 @@ impl Scheduler {
     pub(super) fn cfs_check_preempt(&mut self, cpu: CpuId, curr: TaskId, wakee: TaskId, fork: bool) {
         let features = self.config.features;
         let (mut se, mut wakee_se) = (self.tasks[curr].entity, self.tasks[wakee].entity);
-        let crowd = self.config.tunables.is_crowd(self.queues[self.entities[se].queue].nr_queued);
+        let crowd = self.queues[self.entities[se].queue].nr_queued >= self.config.tunables.nr_latency;
         let wanted_next = features.has(Feature::NextBuddy) && crowd && !fork;
         if wanted_next {
             self.set_next_buddy(wakee_se);

@@ -25,6 +25,7 @@ const fn tunables(base_slice: Nanos) -> Tunables {
         base_slice,
         latency: Nanos(0),
         min_granularity: Nanos(0),
+        nr_latency: 0,
         idle_min_granularity: Nanos(0),
         wakeup_granularity: Nanos(0),
         child_runs_first: false,

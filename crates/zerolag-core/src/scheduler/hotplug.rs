@@ -8,7 +8,8 @@
 //! 2. [`Scheduler::reschedule`] on it, and acting on the effects, until it is empty;
 //! 3. [`Scheduler::finish_offline`]: it is gone.
 //!
-//! Tunables that depend on the number of CPUs are set anew each time, as the kernel does.
+//! Tunables that depend on the number of CPUs are set anew each time, as the kernel does
+//! ([`Config::rescale`](crate::config::Config::rescale)).
 //!
 //! Source: kernel/sched/core.c, `sched_cpu_deactivate()`, `balance_push()`, `sched_cpu_dying()`,
 //! `sched_cpu_activate()`, 6.12.

@@ -221,6 +221,11 @@ impl Scheduler {
         let next = self.choose_next(cpu, prev);
         match (prev, next) {
             (None, None) if self.config.variants.idle_loop_picks => self.set_next(cpu, None),
+            (Some(p), Some(n))
+                if p == n && self.config.variants.starts_who_stays && self.class_of(next) == Class::Fair =>
+            {
+                self.fair_started(cpu, n);
+            }
             (p, n) if p == n => {}
             (Some(p), Some(n))
                 if self.class_of(prev) == Class::Fair && self.class_of(next) == Class::Fair =>

@@ -50,6 +50,8 @@ pub struct Variants {
     pub slice_sums_exact: bool,
     /// How a task's utilisation is remembered over its sleep.
     pub util_est: UtilEst,
+    /// What is written to a tunable is remembered for one CPU, and scaled when CPUs come and go.
+    pub written_tunables_scale: bool,
     /// A task may ask for a slice of its own (`sched_setattr()` with a runtime).
     pub custom_slices: bool,
     /// A group competes with the shortest slice that is queued in it.
@@ -62,6 +64,9 @@ pub struct Variants {
     pub clock_skip: ClockSkip,
     /// In which order the levels of the hierarchy learn whom they run, if nothing fair ran before.
     pub descent: Descent,
+    /// A task that is picked and runs already counts as starting: whether it is a misfit is looked at anew, and
+    /// it becomes the most recently used (up to 6.11).
+    pub starts_who_stays: bool,
     /// A CPU that is idle and has nothing queued goes through a whole pick when it is told to reschedule.
     pub idle_loop_picks: bool,
     /// CFS bandwidth; nothing = the kernel does not have it.

@@ -167,7 +167,10 @@ impl Machine {
         match change {
             Change::Feature { feature, on } => self.scheduler.config_mut().features.set(*feature, *on),
             Change::Tunable { tunable, value } => {
-                tunable.set(&mut self.scheduler.config_mut().tunables, *value);
+                let online = self.scheduler.online().len();
+                let config = self.scheduler.config_mut();
+                tunable.set(&mut config.tunables, *value);
+                config.tunables_written(online);
             }
             // An idle group's shares are fixed, as the kernel has it.
             Change::Shares { group, shares } => _ = self.scheduler.set_shares(self.now, *group, *shares),

@@ -75,6 +75,7 @@ pub(super) fn read(
     }
     for (tunable, value) in tunables(root, setup.config.policy)? {
         tunable.set(&mut setup.config.tunables, value);
+        setup.config.tunables_written(setup.topology.online().len());
     }
     Ok(setup)
 }

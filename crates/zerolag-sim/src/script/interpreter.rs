@@ -138,7 +138,9 @@ impl Interpreter {
                 self.machine()?.scheduler.config_mut().features.set(feature, on);
             }
             Setting::Tunable { name, value } => {
-                let config = self.machine()?.scheduler.config_mut();
+                let scheduler = &mut self.machine()?.scheduler;
+                let online = scheduler.online().len();
+                let config = scheduler.config_mut();
                 let (policy, tunables) = (config.policy, &mut config.tunables);
                 match name.as_str() {
                     "base_slice_ns" if policy != FairPolicy::Cfs => tunables.base_slice = Nanos(value),
@@ -164,6 +166,7 @@ impl Interpreter {
                     "nr_migrate" => tunables.nr_migrate = u32::try_from(value).unwrap_or(u32::MAX),
                     _ => return Err(ScriptFault::NoTunable { kernel: kernel.name(), found: name }),
                 }
+                config.tunables_written(online);
             }
             Setting::FairServer(false) => {}
             Setting::Auto(on) => self.auto = on,

@@ -77,7 +77,6 @@ fn the_period_grows_from_the_ninth_task_on() {
     for (nr, us) in [(1, 6_000), (8, 6_000), (9, 6_750), (16, 12_000)] {
         assert_eq!(t.period(nr), Nanos::from_micros(us), "{nr} tasks");
     }
-    assert!(!t.is_crowd(7) && t.is_crowd(8));
 }
 
 #[test]
@@ -106,16 +105,28 @@ fn a_lone_new_task_is_placed_one_period_ahead() {
 
 proptest! {
     #[test]
-    fn comparing_products_is_comparing_with_the_rounded_quotient(
+    fn a_written_period_holds_for_as_many_turns_as_fit(
         l in 1_u64..1 << 32,
         m in 1_u64..1 << 32,
         nr in 1_u32..100,
     ) {
-        let t = Tunables { latency: Nanos(l), min_granularity: Nanos(m), ..tunables() };
-        let nr_latency = l.div_ceil(m);
-        prop_assert_eq!(t.is_crowd(nr), u64::from(nr) >= nr_latency);
-        let expected = if u64::from(nr) > nr_latency { u64::from(nr) * m } else { l };
-        prop_assert_eq!(t.period(nr), Nanos(expected));
+        let mut config = Kernel::V6_1.config(1).expect("6.1 has a preset");
+        (config.tunables.latency, config.tunables.min_granularity) = (Nanos(l), Nanos(m));
+        config.tunables_written(1);
+        let expected = if u64::from(nr) > l.div_ceil(m) { u64::from(nr) * m } else { l };
+        prop_assert_eq!(config.tunables.period(nr), Nanos(expected));
+    }
+
+    #[test]
+    fn a_written_tunable_follows_the_number_of_cpus(l in 0_u64..1 << 30, (before, after) in (1_usize..10, 1_usize..10)) {
+        let mut config = Kernel::V6_1.config(before).expect("6.1 has a preset");
+        config.tunables.latency = Nanos(l);
+        config.tunables_written(before);
+        let nr_latency = config.tunables.nr_latency;
+        config.rescale(after);
+        let (old, new) = (config.scaling.factor(before), config.scaling.factor(after));
+        prop_assert_eq!(config.tunables.latency, Nanos(l / old * new));
+        prop_assert_eq!(config.tunables.nr_latency, nr_latency);
     }
 
     #[test]
