@@ -4,6 +4,8 @@
 //! One table says which kernel has which feature and what its default is there. Code asks
 //! [`Features::has`]; it never asks for a kernel version.
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::kernel::Kernel;
@@ -236,6 +238,23 @@ impl Feature {
         Self::ROWS[self as usize].defaults[kernel as usize]
     }
 
+    /// The kernels that have it, oldest first.
+    pub fn kernels(self) -> impl DoubleEndedIterator<Item = Kernel> {
+        Kernel::ALL.into_iter().filter(move |&kernel| self.default_in(kernel).is_some())
+    }
+
+    /// The feature of this name in a kernel.
+    ///
+    /// # Errors
+    /// If that kernel does not have it.
+    pub fn in_kernel(name: &str, kernel: Kernel) -> Result<Self, FeatureError> {
+        let feature = Self::by_name(name).ok_or_else(|| FeatureError::Unknown { found: name.into() })?;
+        match feature.default_in(kernel) {
+            Some(_) => Ok(feature),
+            None => Err(FeatureError::Elsewhere { feature, kernel }),
+        }
+    }
+
     /// The feature of this name (exact, upper case).
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|f| f.name() == name)
@@ -246,6 +265,29 @@ impl fmt::Display for Feature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Why a kernel does not have a feature.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FeatureError {
+    /// No kernel has it.
+    #[error("no kernel has a feature '{found}'")]
+    Unknown {
+        /// What was asked for.
+        found: String,
+    },
+    /// Other kernels have it.
+    #[error("Linux {kernel} has no {feature}; these have: {}", having(*.feature))]
+    Elsewhere {
+        /// The feature.
+        feature: Feature,
+        /// The kernel that does not have it.
+        kernel: Kernel,
+    },
+}
+
+fn having(feature: Feature) -> String {
+    feature.kernels().map(Kernel::name).collect::<Vec<_>>().join(", ")
 }
 
 /// Which features are on.
@@ -290,6 +332,7 @@ impl fmt::Debug for Features {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
 
     #[test]
     fn names_find_their_feature() {
@@ -297,6 +340,15 @@ mod tests {
             assert_eq!(Feature::by_name(f.name()), Some(f));
         }
         assert_eq!(Feature::by_name("place_lag"), None);
+    }
+
+    #[test]
+    fn a_feature_of_other_kernels_is_refused_with_those() {
+        assert_eq!(Feature::in_kernel("ALT_PERIOD", Kernel::V6_1), Ok(Feature::AltPeriod));
+        let error = Feature::in_kernel("RUN_TO_PARITY", Kernel::V6_1).unwrap_err();
+        assert_eq!(error.to_string(), "Linux 6.1 has no RUN_TO_PARITY; these have: 6.6, 6.12, 6.18");
+        let error = Feature::in_kernel("RUN_TO_PARTY", Kernel::V6_1).unwrap_err();
+        assert_eq!(error.to_string(), "no kernel has a feature 'RUN_TO_PARTY'");
     }
 
     #[test]

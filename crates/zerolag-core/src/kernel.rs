@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::config::{BalanceCost, Config};
 use crate::features::Features;
-use crate::presets::{EEVDF_RFC, LINUX_6_1, LINUX_6_12, LINUX_6_18, Preset};
+use crate::presets::{EEVDF_RFC, LINUX_6_1, LINUX_6_6, LINUX_6_12, LINUX_6_18, Preset};
 
 /// A kernel whose scheduler can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,6 +112,7 @@ impl Kernel {
         match self {
             Self::V6_1 => Some(&LINUX_6_1),
             Self::EevdfRfc => Some(&EEVDF_RFC),
+            Self::V6_6 => Some(&LINUX_6_6),
             Self::V6_12 => Some(&LINUX_6_12),
             Self::V6_18 => Some(&LINUX_6_18),
             _ => None,

@@ -28,7 +28,7 @@ fn of(kernel: Kernel) -> impl Iterator<Item = (Feature, bool)> {
 
 /// The first and the last kernel that has the feature, among those with a preset.
 fn span(feature: Feature) -> (Kernel, Kernel) {
-    let mut having = Kernel::ALL.into_iter().filter(|&k| feature.default_in(k).is_some());
+    let mut having = feature.kernels();
     let first = having.next().expect("a feature belongs to some kernel");
     (first, having.next_back().unwrap_or(first))
 }

@@ -4,7 +4,7 @@
 use expect_test::expect;
 use serde_json::Value;
 
-use crate::support::{refusal, stdout};
+use crate::support::{refusal, run, stdout};
 
 #[test]
 fn each_feature_is_one_line() {
@@ -48,4 +48,29 @@ fn a_kernel_does_not_differ_from_itself() {
 fn an_unknown_kernel_is_refused_with_those_there_are() {
     let complaint = refusal(&["features", "--kernel", "6.2"]);
     assert!(complaint.contains("'6.2'") && complaint.contains("eevdf-rfc, 6.6, 6.12, 6.18"), "{complaint}");
+}
+
+/// Wherever a feature is named, one of another kernel is refused with the kernels that have it.
+#[test]
+fn a_feature_of_another_kernel_is_refused_with_those_that_have_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let hog = "kernel = \"6.6\"\nmachine = \"1cpu\"\nduration = \"1ms\"\n[[workload]]\nkind = \"hog\"\nname = \"a\"\n";
+    let wrong = format!("features.DELAY_DEQUEUE = true\n{hog}");
+    let hog = file("hog.toml", hog);
+    let wrong = file("wrong.toml", &wrong);
+    let script = file("feature.script", "feature DELAY_DEQUEUE 1\nclock 1\n");
+    let said = "Linux 6.6 has no DELAY_DEQUEUE; these have: 6.12, 6.18";
+    for complaint in [
+        refusal(&["run", &hog, "--set", "DELAY_DEQUEUE=on"]),
+        refusal(&["run", &wrong]),
+        refusal(&["script", "--kernel", "6.6", &script]),
+    ] {
+        assert!(complaint.contains(said), "{complaint}");
+    }
+    assert!(run(&["run", &hog, "--set", "RUN_TO_PARITY=off"]).status.success());
 }

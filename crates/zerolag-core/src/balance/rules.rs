@@ -52,6 +52,14 @@ impl BalanceRules {
         newidle_gate: NewIdleGate::LowestDomain,
     };
 
+    /// Linux 6.6.
+    pub const LINUX_6_6: Self = Self {
+        misfit_on_biggest: true,
+        misfit_counts_as_failure: true,
+        newidle_stops_on_work_only: true,
+        ..Self::LINUX_6_12
+    };
+
     /// Linux 6.12 (6.12.117).
     pub const LINUX_6_12: Self = Self {
         smt_aware: true,

@@ -57,6 +57,9 @@ impl DomainRules {
         ..Self::LINUX_6_12
     };
 
+    /// Linux 6.6.
+    pub const LINUX_6_6: Self = Self { package_name: "PKG", ..Self::LINUX_6_1 };
+
     /// Linux 6.12 (6.12.117).
     pub const LINUX_6_12: Self = Self {
         package_name: "PKG",

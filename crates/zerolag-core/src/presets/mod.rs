@@ -4,7 +4,7 @@
 
 mod v6;
 
-pub(crate) use v6::{EEVDF_RFC, LINUX_6_1, LINUX_6_12, LINUX_6_18};
+pub(crate) use v6::{EEVDF_RFC, LINUX_6_1, LINUX_6_6, LINUX_6_12, LINUX_6_18};
 
 use crate::config::{FairPolicy, TunableScaling, Tunables};
 use crate::units::Nanos;

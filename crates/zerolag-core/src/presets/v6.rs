@@ -64,6 +64,26 @@ pub(crate) const EEVDF_RFC: Preset = Preset {
     },
 };
 
+/// Linux 6.6: the policy as it was merged; load tracking and bandwidth mostly as in 6.1. Put together from
+/// what is known of 6.6, not checked against its code (DIFFERENCES.md).
+pub(crate) const LINUX_6_6: Preset = Preset {
+    policy: FairPolicy::Eevdf2023,
+    tunables: tunables(Nanos(750_000)),
+    scaling: TunableScaling::Logarithmic,
+    variants: Variants {
+        protection: Protection::UntilDeadline,
+        reweight: Reweight::RescaleRequest,
+        yielding: Yielding::OneRequest,
+        rounding: Rounding::Down,
+        search: Search::TwoDescents,
+        preempt_at: PreemptAt::RequestEnd,
+        domains: DomainRules::LINUX_6_6,
+        balance: BalanceRules::LINUX_6_6,
+        bandwidth: Some(BandwidthRules::LINUX_6_6),
+        ..LINUX_6_1.variants
+    },
+};
+
 /// Linux 6.12.117: EEVDF with delayed dequeue, custom slices and relative deadlines.
 pub(crate) const LINUX_6_12: Preset = Preset {
     policy: FairPolicy::Eevdf,

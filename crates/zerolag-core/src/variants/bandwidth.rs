@@ -32,9 +32,10 @@ impl BandwidthRules {
         counts_empty: true,
         lifted_between_domains: true,
     };
+    /// Linux 6.6.
+    pub(crate) const LINUX_6_6: Self = Self { unthrottles_by_interrupt: true, ..Self::LINUX_6_1 };
     /// Linux 6.12.
-    pub(crate) const LINUX_6_12: Self =
-        Self { unthrottles_by_interrupt: true, counts_empty: false, ..Self::LINUX_6_1 };
+    pub(crate) const LINUX_6_12: Self = Self { counts_empty: false, ..Self::LINUX_6_6 };
     /// Linux 6.18.
     pub(crate) const LINUX_6_18: Self =
         Self { throttling: Throttling::Tasks, lifted_between_domains: false, ..Self::LINUX_6_12 };

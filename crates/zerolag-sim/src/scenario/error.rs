@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use zerolag_core::features::FeatureError;
+
 use crate::machines::{MachineError, Place};
 use crate::program::ProgramError;
 use crate::workload::WorkloadError;
@@ -65,6 +67,9 @@ pub enum Fault {
         /// The accepted one that looks most like it.
         nearest: Option<String>,
     },
+    /// The kernel does not have a feature that others have.
+    #[error(transparent)]
+    Feature(#[from] FeatureError),
     /// Two keys exclude each other.
     #[error("{scope} has both '{first}' and '{second}'; accepted: one of them")]
     Both {

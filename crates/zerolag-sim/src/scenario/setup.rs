@@ -5,7 +5,7 @@
 use std::io;
 
 use zerolag_core::config::FairPolicy;
-use zerolag_core::features::Feature;
+use zerolag_core::features::{Feature, FeatureError};
 use zerolag_core::ids::Id;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::topology::{PRESETS, Topology};
@@ -128,15 +128,21 @@ fn costs(entry: &Entry<'_>) -> Result<Costs, ScenarioError> {
 /// `[features]`, here or in a timed change.
 pub(super) fn features(section: &Section<'_>, kernel: Kernel) -> Result<Vec<(Feature, bool)>, ScenarioError> {
     let Some(table) = section.get("features") else { return Ok(Vec::new()) };
-    let exists = |f: &Feature| f.default_in(kernel).is_some();
+    let unknown = |key: &str| {
+        let exists = |f: &&Feature| f.default_in(kernel).is_some();
+        let names: Vec<&str> = Feature::ALL.iter().filter(exists).map(|f| f.name()).collect();
+        Fault::UnknownKey {
+            key: key.into(),
+            scope: format!("features of {kernel}"),
+            nearest: super::error::nearest(key, names.iter().copied()),
+            accepted: names.join(", "),
+        }
+    };
     let one = |entry: Entry<'_>| {
-        let feature = Feature::by_name(entry.key).filter(exists).ok_or_else(|| {
-            let names: Vec<&str> = Feature::ALL.iter().filter(|f| exists(f)).map(|f| f.name()).collect();
-            entry.error(Fault::UnknownKey {
-                key: entry.key.into(),
-                scope: format!("features of {kernel}"),
-                nearest: super::error::nearest(entry.key, names.iter().copied()),
-                accepted: names.join(", "),
+        let feature = Feature::in_kernel(entry.key, kernel).map_err(|e| {
+            entry.error(match e {
+                FeatureError::Unknown { .. } => unknown(entry.key),
+                FeatureError::Elsewhere { .. } => Fault::Feature(e),
             })
         })?;
         Ok((feature, entry.boolean()?))

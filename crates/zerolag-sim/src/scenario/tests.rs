@@ -119,7 +119,7 @@ fn mistakes_are_named_with_their_place() {
             with("[features]\nRUN_TO_PARTY = true"),
             "unknown key 'RUN_TO_PARTY' in features of 6.12 (did you mean 'RUN_TO_PARITY'?)",
         ),
-        (with("[features]\nSTART_DEBIT = true"), "unknown key 'START_DEBIT' in features of 6.12"),
+        (with("[features]\nSTART_DEBIT = true"), "Linux 6.12 has no START_DEBIT; these have: 2.6.29, "),
         (with("[features]\nRUN_TO_PARITY = 1"), "'RUN_TO_PARITY' is 1; accepted: true or false"),
         (with("[tunables]\nbase_slize = \"1ms\""), "did you mean 'base_slice'?"),
         (with("[tunables]\nlatency = \"1ms\""), "unknown key 'latency' in tunables of this kernel"),

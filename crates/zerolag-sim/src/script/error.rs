@@ -4,6 +4,7 @@
 use std::io;
 
 use thiserror::Error;
+use zerolag_core::features::FeatureError;
 use zerolag_core::topology::TopologyError;
 
 use super::RunError;
@@ -61,13 +62,8 @@ pub enum ScriptFault {
     #[error("{0}")]
     Machine(TopologyError),
     /// This kernel has no such feature.
-    #[error("Linux {kernel} has no feature '{found}'")]
-    NoFeature {
-        /// The kernel.
-        kernel: &'static str,
-        /// What was asked for.
-        found: String,
-    },
+    #[error(transparent)]
+    NoFeature(#[from] FeatureError),
     /// This kernel has no such tunable.
     #[error("Linux {kernel} has no tunable '{found}'")]
     NoTunable {

@@ -133,8 +133,7 @@ impl Interpreter {
             Setting::Every(n) => self.every = n,
             Setting::Anchor(on) => self.print_anchor = on,
             Setting::Feature { name, on } => {
-                let feature = Feature::by_name(&name).filter(|f| f.default_in(kernel).is_some());
-                let feature = feature.ok_or(ScriptFault::NoFeature { kernel: kernel.name(), found: name })?;
+                let feature = Feature::in_kernel(&name, kernel)?;
                 self.machine()?.scheduler.config_mut().features.set(feature, on);
             }
             Setting::Tunable { name, value } => {

@@ -2,7 +2,6 @@
 //! `--set NAME=VALUE`: features, tunables, costs, the tick.
 
 use zerolag_core::features::Feature;
-use zerolag_core::kernel::Kernel;
 use zerolag_core::units::Nanos;
 use zerolag_sim::costs::Costs;
 use zerolag_sim::duration;
@@ -27,9 +26,9 @@ pub(crate) fn apply(setup: &mut Setup, assignment: &str) -> Result<(), Failure> 
 }
 
 fn set(setup: &mut Setup, name: &str, value: &str) -> Result<(), String> {
-    if let Some(feature) = Feature::by_name(name) {
+    if Feature::by_name(name).is_some() {
         let on = switch(value)?;
-        known(feature, setup.config.kernel)?;
+        let feature = Feature::in_kernel(name, setup.config.kernel).map_err(|e| e.to_string())?;
         setup.config.features.set(feature, on);
     } else if let Some(tunable) = Tunable::by_name(name) {
         let number = match tunable.unit() {
@@ -61,16 +60,6 @@ fn switch(value: &str) -> Result<bool, String> {
     }
 }
 
-/// The kernel has the feature.
-fn known(feature: Feature, kernel: Kernel) -> Result<(), String> {
-    if feature.default_in(kernel).is_some() {
-        return Ok(());
-    }
-    let having: Vec<_> =
-        Kernel::ALL.into_iter().filter(|&k| feature.default_in(k).is_some()).map(Kernel::name).collect();
-    Err(format!("Linux {kernel} has no such feature; these have: {}", having.join(", ")))
-}
-
 fn unknown(name: &str) -> String {
     let names = Feature::ALL
         .iter()
@@ -86,6 +75,7 @@ fn unknown(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zerolag_core::kernel::Kernel;
     use zerolag_core::topology::Topology;
 
     fn after(assignment: &str) -> Result<Setup, String> {

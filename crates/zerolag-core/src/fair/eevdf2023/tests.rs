@@ -136,6 +136,63 @@ fn earliest(driver: &Driver, q: QueueId, ids: &[EntityId]) -> VTime {
     eligible.map(|&id| entities[id].deadline).reduce(VTime::min).unwrap()
 }
 
+#[test]
+fn in_6_6_virtual_time_is_rounded_down() {
+    let places = [(0, 0), (u64::MAX - 4, 0)];
+    let place = |&(vruntime, deadline)| Place { vruntime, deadline, nice: Nice::ZERO };
+    let (driver, q, _) = Driver::with_waiting(Kernel::V6_6, &places.iter().map(place).collect::<Vec<_>>());
+    assert_eq!(driver.s.virtual_time(q), VTime(u64::MAX - 2), "-5/2 is -3");
+}
+
+/// The merged tree kept the call pattern of the series: the half request given when a task is made is
+/// overwritten when it is queued for the first time. 6.12 places it once.
+#[test]
+fn a_childs_first_request_is_whole_in_6_6_and_half_in_6_12() {
+    for (kernel, parts) in [(Kernel::EevdfRfc, 1), (Kernel::V6_6, 1), (Kernel::V6_12, 2), (Kernel::V6_18, 2)]
+    {
+        let mut driver = Driver::new(kernel);
+        let root = crate::ids::GroupId::ROOT;
+        driver.start(root, Nice::ZERO);
+        driver.schedule();
+        let child = driver.start(root, Nice::ZERO);
+        let entity = &driver.s.entities[driver.s.entity_of(child)];
+        let request = entity.slice.0 / parts;
+        assert_eq!(entity.deadline.since(entity.vruntime), VDelta(request as i64), "{kernel}");
+    }
+}
+
+/// 6.6 lets the running one finish its request; the series asks at each tick whether it would still be picked.
+#[test]
+fn a_tick_ends_no_request_since_6_6() {
+    for (kernel, goes_on) in [(Kernel::EevdfRfc, false), (Kernel::V6_6, true)] {
+        let mut driver = Driver::new(kernel);
+        driver.s.config_mut().tunables.base_slice = Nanos(10_000_000);
+        let root = crate::ids::GroupId::ROOT;
+        for _ in 0..2 {
+            driver.start(root, Nice::ZERO);
+        }
+        driver.schedule();
+        driver.pass(Nanos(4_000_000));
+        driver.s.tick(driver.now, crate::fair::driver::CPU);
+        let asked = driver.s.cpus[crate::fair::driver::CPU].need_resched;
+        assert_eq!(asked, !goes_on, "{kernel}: the other one is behind, with a request as urgent");
+    }
+}
+
+#[test]
+fn yielding_in_6_6_moves_the_deadline_only() {
+    let mut driver = Driver::new(Kernel::V6_6);
+    let root = crate::ids::GroupId::ROOT;
+    let task = driver.start(root, Nice::ZERO);
+    driver.start(root, Nice::ZERO);
+    driver.schedule();
+    let se = driver.s.entity_of(task);
+    let (v, d) = (driver.s.entities[se].vruntime, driver.s.entities[se].deadline);
+    driver.s.yield_now(driver.now, crate::fair::driver::CPU);
+    let entity = &driver.s.entities[se];
+    assert_eq!((entity.vruntime, entity.deadline), (v, d + VDelta(entity.slice.0 as i64)));
+}
+
 proptest! {
     #[test]
     fn the_exact_search_finds_the_earliest_deadline_of_the_eligible(places in any_places()) {

@@ -34,6 +34,7 @@ impl Layout {
         match kernel {
             Kernel::V6_1 => &LINUX_6_1,
             Kernel::EevdfRfc => &EEVDF_RFC,
+            Kernel::V6_6 => &LINUX_6_6,
             Kernel::V6_18 => &LINUX_6_18,
             _ => &LINUX_6_12,
         }
@@ -236,6 +237,35 @@ const EEVDF_RFC: Layout = Layout {
         ]
     },
     ..LINUX_6_12
+};
+
+/// As the series, without latency nice and what follows from it.
+const LINUX_6_6: Layout = Layout {
+    group: LINUX_6_12.group,
+    queue: {
+        use QueueField::*;
+        &[
+            Weight,
+            Nr,
+            HierarchyRunning,
+            IdleNr,
+            HierarchyIdle,
+            MinVruntimeAnchor,
+            KeySum,
+            WeightSum,
+            VirtualTime,
+            Curr,
+            Next,
+            Averages,
+            Contribution,
+            Propagate,
+            PropagateSum,
+            Removed,
+            OnList,
+        ]
+    },
+    task: LINUX_6_12.task,
+    ..EEVDF_RFC
 };
 
 /// The anchor has another name, and idle entities of a level are no longer counted.
