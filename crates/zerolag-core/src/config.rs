@@ -39,6 +39,9 @@ impl Config {
     /// Sets the tunables that depend on the number of CPUs anew, as the kernel does when a CPU goes on- or
     /// offline (`update_sysctl()`).
     pub fn rescale(&mut self, cpus: usize) {
+        if self.scaling == TunableScaling::LogarithmicUnlimited {
+            return;
+        }
         let scaled = self.unscaled.scaled(self.scaling, cpus);
         self.tunables = Tunables {
             base_slice: scaled.base_slice,
@@ -78,6 +81,8 @@ impl Config {
 pub enum FairPolicy {
     /// The Completely Fair Scheduler: the least vruntime runs next.
     Cfs,
+    /// The same as it was in 2009: buddies without conditions, preemption at every level.
+    Cfs2009,
     /// Earliest Eligible Virtual Deadline First, in order of vruntime: March 2023 to 6.7.
     Eevdf2023,
     /// Earliest Eligible Virtual Deadline First, in order of deadlines.
@@ -102,6 +107,12 @@ pub struct Tunables {
     pub wakeup_granularity: Nanos,
     /// CFS: a new task runs before its parent goes on.
     pub child_runs_first: bool,
+    /// CFS of 2009: a task that yields goes behind all others (`sched_compat_yield`).
+    pub compat_yield: bool,
+    /// CFS of 2009: a domain's group shares are divided anew at most this often.
+    pub shares_ratelimit: Nanos,
+    /// CFS of 2009: a change of a CPU's part of the shares by no more than this is not carried out.
+    pub shares_thresh: u64,
     /// A task that ran less than this ago is cache hot.
     pub migration_cost: Nanos,
     /// Most tasks moved by one balancing pass.
@@ -119,7 +130,12 @@ pub enum TunableScaling {
     Logarithmic,
     /// By the number of CPUs, up to 8.
     Linear,
+    /// By `1 + log2(CPUs)`, all CPUs counting; at boot only (2.6.29).
+    LogarithmicUnlimited,
 }
+
+/// Where every CPU counts, turns are not scaled beyond this.
+const LONGEST_TURN: Nanos = Nanos(200_000_000);
 
 impl TunableScaling {
     /// The factor for a machine with `cpus` CPUs online.
@@ -129,6 +145,7 @@ impl TunableScaling {
             Self::None => 1,
             Self::Logarithmic => 1 + counted.ilog2() as u64,
             Self::Linear => counted,
+            Self::LogarithmicUnlimited => 1 + cpus.ilog2() as u64,
         }
     }
 }
@@ -139,11 +156,16 @@ impl Tunables {
     pub fn scaled(&self, scaling: TunableScaling, cpus: usize) -> Self {
         let factor = scaling.factor(cpus);
         let scale = |t: Nanos| Nanos(t.0 * factor);
+        let turn = |t: Nanos| match scaling {
+            TunableScaling::LogarithmicUnlimited => scale(t).min(LONGEST_TURN),
+            _ => scale(t),
+        };
         Self {
             base_slice: scale(self.base_slice),
-            latency: scale(self.latency),
-            min_granularity: scale(self.min_granularity),
+            latency: turn(self.latency),
+            min_granularity: turn(self.min_granularity),
             wakeup_granularity: scale(self.wakeup_granularity),
+            shares_ratelimit: scale(self.shares_ratelimit),
             ..self.clone()
         }
     }

@@ -8,7 +8,9 @@ use core::fmt;
 
 use crate::config::{BalanceCost, Config};
 use crate::features::Features;
-use crate::presets::{EEVDF_RFC, LINUX_6_1, LINUX_6_6, LINUX_6_12, LINUX_6_18, Preset};
+use crate::presets::{
+    EEVDF_RFC, LINUX_2_6_29, LINUX_2_6_29_PW, LINUX_6_1, LINUX_6_6, LINUX_6_12, LINUX_6_18, Preset,
+};
 
 /// A kernel whose scheduler can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,6 +112,8 @@ impl Kernel {
 
     const fn preset(self) -> Option<&'static Preset> {
         match self {
+            Self::V2_6_29 => Some(&LINUX_2_6_29),
+            Self::V2_6_29Pw => Some(&LINUX_2_6_29_PW),
             Self::V6_1 => Some(&LINUX_6_1),
             Self::EevdfRfc => Some(&EEVDF_RFC),
             Self::V6_6 => Some(&LINUX_6_6),

@@ -233,7 +233,7 @@ impl Rq {
     /// A reschedule begins: the clocks move on, unless a wake-up has just moved them.
     #[inline]
     pub(crate) fn begin_switch(&mut self, now: Instant, skip: ClockSkip) {
-        self.skip_active = core::mem::take(&mut self.skip_requested);
+        self.skip_active = core::mem::take(&mut self.skip_requested) && skip != ClockSkip::Never;
         self.update_clock(now);
         self.skip_active &= skip == ClockSkip::UntilPicked;
     }

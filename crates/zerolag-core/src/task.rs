@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tasks: what the scheduler knows of a thread.
 
+pub use crate::wake::memory::WakeStats;
+
 use crate::cpu_set::CpuSet;
 use crate::fair::tasks::TaskLink;
 use crate::ids::{CpuId, EntityId, GroupId, TaskId};
@@ -63,6 +65,8 @@ pub struct Task {
     pub recent_used_cpu: CpuId,
     /// Whom it wakes.
     pub waker: Waker,
+    /// How it wakes others, in kernels that keep that.
+    pub wakes: WakeStats,
     /// The greatest capacity among the CPUs it may run on.
     pub(crate) max_allowed_capacity: u32,
     /// It is on a wake list, for another CPU than the one it slept on.

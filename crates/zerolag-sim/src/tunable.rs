@@ -20,6 +20,12 @@ pub enum Tunable {
     WakeupGranularity,
     /// `child_runs_first`, of CFS: 0 or 1.
     ChildRunsFirst,
+    /// `compat_yield`, of CFS of 2009: 0 or 1.
+    CompatYield,
+    /// `shares_ratelimit`, of CFS of 2009.
+    SharesRatelimit,
+    /// `shares_thresh`, of CFS of 2009.
+    SharesThresh,
     /// `migration_cost`.
     MigrationCost,
     /// `nr_migrate`.
@@ -39,13 +45,16 @@ pub enum Unit {
 
 impl Tunable {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::BaseSlice,
         Self::Latency,
         Self::MinGranularity,
         Self::IdleMinGranularity,
         Self::WakeupGranularity,
         Self::ChildRunsFirst,
+        Self::CompatYield,
+        Self::SharesRatelimit,
+        Self::SharesThresh,
         Self::MigrationCost,
         Self::NrMigrate,
         Self::BandwidthSlice,
@@ -60,6 +69,9 @@ impl Tunable {
             Self::IdleMinGranularity => "idle_min_granularity",
             Self::WakeupGranularity => "wakeup_granularity",
             Self::ChildRunsFirst => "child_runs_first",
+            Self::CompatYield => "compat_yield",
+            Self::SharesRatelimit => "shares_ratelimit",
+            Self::SharesThresh => "shares_thresh",
             Self::MigrationCost => "migration_cost",
             Self::NrMigrate => "nr_migrate",
             Self::BandwidthSlice => "cfs_bandwidth_slice",
@@ -69,7 +81,7 @@ impl Tunable {
     /// In what it is counted.
     pub const fn unit(self) -> Unit {
         match self {
-            Self::ChildRunsFirst | Self::NrMigrate => Unit::Count,
+            Self::ChildRunsFirst | Self::CompatYield | Self::SharesThresh | Self::NrMigrate => Unit::Count,
             _ => Unit::Time,
         }
     }
@@ -77,19 +89,28 @@ impl Tunable {
     /// Whether kernels with this policy have it.
     pub fn exists_with(self, policy: FairPolicy) -> bool {
         match self {
-            Self::BaseSlice => policy != FairPolicy::Cfs,
-            Self::Latency
-            | Self::MinGranularity
-            | Self::IdleMinGranularity
-            | Self::WakeupGranularity
-            | Self::ChildRunsFirst => policy == FairPolicy::Cfs,
-            Self::MigrationCost | Self::NrMigrate | Self::BandwidthSlice => true,
+            Self::BaseSlice => matches!(policy, FairPolicy::Eevdf2023 | FairPolicy::Eevdf),
+            Self::Latency | Self::MinGranularity | Self::WakeupGranularity | Self::ChildRunsFirst => {
+                matches!(policy, FairPolicy::Cfs2009 | FairPolicy::Cfs)
+            }
+            Self::IdleMinGranularity => policy == FairPolicy::Cfs,
+            Self::CompatYield | Self::SharesRatelimit | Self::SharesThresh => policy == FairPolicy::Cfs2009,
+            Self::BandwidthSlice => policy != FairPolicy::Cfs2009,
+            Self::MigrationCost | Self::NrMigrate => true,
         }
     }
 
     /// The tunable with this name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|t| t.name() == name)
+    }
+
+    /// The tunable of which this is the name of the file below `/proc/sys/kernel`, where times end with `_ns`.
+    pub(crate) fn by_sysctl(name: &str) -> Option<Self> {
+        match name.strip_suffix("_ns") {
+            Some(time) => Self::by_name(time).filter(|t| t.unit() == Unit::Time),
+            None => Self::by_name(name).filter(|t| t.unit() == Unit::Count),
+        }
     }
 
     /// Sets it, in its unit. A count that does not fit is the greatest.
@@ -102,6 +123,9 @@ impl Tunable {
             Self::WakeupGranularity => &mut tunables.wakeup_granularity,
             Self::MigrationCost => &mut tunables.migration_cost,
             Self::BandwidthSlice => &mut tunables.bandwidth_slice,
+            Self::SharesRatelimit => &mut tunables.shares_ratelimit,
+            Self::SharesThresh => return tunables.shares_thresh = value,
+            Self::CompatYield => return tunables.compat_yield = value != 0,
             Self::ChildRunsFirst => return tunables.child_runs_first = value != 0,
             Self::NrMigrate => return tunables.nr_migrate = u32::try_from(value).unwrap_or(u32::MAX),
         };

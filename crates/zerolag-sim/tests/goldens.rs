@@ -91,3 +91,15 @@ fn linux_6_18() {
     // 36 to 53: balancing. 52: the fair server.
     check("6.18", &["36", "37", "38", "40", "41", "45", "52", "53"]);
 }
+
+#[test]
+fn linux_2_6_29() {
+    // Scheduling domains.
+    check("2.6.29", &["22", "23"]);
+}
+
+#[test]
+fn linux_2_6_29_with_prefer_wakers() {
+    // The same.
+    check("2.6.29pw", &["26", "27"]);
+}

@@ -10,7 +10,7 @@ use crate::balance::{IdleType, Pass};
 use crate::fair::{Dequeue, Enqueue};
 use crate::features::Feature;
 use crate::ids::{CpuId, TaskId};
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Arrival, Scheduler};
 use crate::task::OnRq;
 
 /// So many tasks are looked at before the queue's lock is let go for a moment (`SCHED_NR_MIGRATE_BREAK`).
@@ -143,6 +143,6 @@ impl Scheduler {
     pub(crate) fn attach_task(&mut self, task: TaskId) {
         self.enqueue(task, Enqueue { migrated: true, ..Enqueue::default() });
         self.tasks[task].on_rq = OnRq::Queued;
-        self.check_preempt(self.tasks[task].cpu, task, false);
+        self.check_preempt(self.tasks[task].cpu, task, Arrival::Moved);
     }
 }

@@ -17,6 +17,7 @@ impl Scheduler {
         let Some(curr) = queue.curr else { return };
         let cpu = queue.cpu;
         let now = self.cpus[cpu].clock_task;
+        let policy = self.config.policy;
         let entity = &mut self.entities[curr];
         let ran_ns = now.0.wrapping_sub(entity.exec_start.0) as i64;
         if ran_ns <= 0 {
@@ -25,7 +26,7 @@ impl Scheduler {
         let ran = Nanos(ran_ns as u64);
         entity.exec_start = now;
         entity.sum_exec.0 += ran.0;
-        let served = entity.virtual_span(ran);
+        let served = entity.service(policy, ran);
         entity.vruntime += VDelta(served as i64);
         if let Owner::Task(task) = entity.owner {
             self.trace(cpu, EventKind::Runtime { task, ran });

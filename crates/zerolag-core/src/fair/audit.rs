@@ -224,7 +224,7 @@ impl<'a> Queue<'a> {
         self.structure()?;
         self.counts()?;
         match self.s.config.policy {
-            FairPolicy::Cfs => Ok(()),
+            FairPolicy::Cfs | FairPolicy::Cfs2009 => Ok(()),
             FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {
                 self.sums()?;
                 self.mean()?;
@@ -246,7 +246,7 @@ impl<'a> Queue<'a> {
         let entities = &self.s.entities;
         let timeline = &self.queue.timeline;
         let fault = match self.s.config.policy {
-            FairPolicy::Cfs => timeline.check::<ByVruntime>(entities),
+            FairPolicy::Cfs | FairPolicy::Cfs2009 => timeline.check::<ByVruntime>(entities),
             FairPolicy::Eevdf2023 => timeline.check::<ByVruntimeWithDeadline>(entities),
             FairPolicy::Eevdf => timeline.check::<ByDeadline>(entities),
         };

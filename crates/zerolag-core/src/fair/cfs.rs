@@ -54,7 +54,7 @@ const LONG_SLEEP: Nanos = Nanos((1 << 63) / 1024);
 
 impl Tunables {
     /// The period in which each of `nr` tasks runs once (`__sched_period()`).
-    fn period(&self, nr: u32) -> Nanos {
+    pub(super) fn period(&self, nr: u32) -> Nanos {
         if nr > self.nr_latency {
             Nanos(self.min_granularity.0.saturating_mul(u64::from(nr)))
         } else {

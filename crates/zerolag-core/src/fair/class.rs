@@ -204,9 +204,8 @@ impl Scheduler {
             at = self.entities[se].parent;
             if self.queues[q].load.0 != 0 {
                 slice_below = self.group_slice(q);
-                // The group goes on without the sleeper: its data are warm.
                 if let Some(parent) = at.filter(|_| sleeps && !self.is_out_of_play(q)) {
-                    self.set_next_buddy(parent);
+                    self.group_goes_on(parent);
                 }
                 break;
             }
@@ -256,6 +255,7 @@ impl Scheduler {
                     throttled = true;
                 }
                 let se = self.pick_entity(q);
+                self.picked(q, se);
                 if self.entities[se].delayed {
                     self.finish_delayed(cpu, se);
                     debug_assert!(

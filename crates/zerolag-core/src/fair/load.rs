@@ -62,6 +62,9 @@ impl Scheduler {
     /// Brings entity, queue and what came up from below to the present (`update_load_avg()`).
     #[inline]
     pub(crate) fn update_load(&mut self, q: QueueId, se: EntityId, what: LoadUpdate) {
+        if !self.config.variants.pelt {
+            return;
+        }
         let now = self.queue_pelt_now(q);
         let attached = self.entities[se].avg.last_update_time != Instant(0);
         // One switch comes here several times at the same moment: the later ones find everything done.
@@ -361,6 +364,9 @@ impl Scheduler {
 
     /// An entity that is not queued joins the load of its queue (`attach_entity_cfs_rq()`).
     pub(crate) fn attach_entity(&mut self, se: EntityId) {
+        if !self.config.variants.pelt {
+            return;
+        }
         let q = self.entities[se].queue;
         let now = self.queue_pelt_now(q);
         if self.entities[se].avg.last_update_time != Instant(0)
@@ -377,7 +383,7 @@ impl Scheduler {
 
     /// An entity that is not queued leaves the load of its queue (`detach_entity_cfs_rq()`).
     pub(crate) fn detach_entity(&mut self, se: EntityId) {
-        if self.entities[se].avg.last_update_time == Instant(0) {
+        if !self.config.variants.pelt || self.entities[se].avg.last_update_time == Instant(0) {
             return;
         }
         let q = self.entities[se].queue;
@@ -390,6 +396,9 @@ impl Scheduler {
     /// A sleeping entity leaves: its load is put aside for the queue to drop at its next update, since that
     /// queue may be another CPU's (`remove_entity_load_avg()`).
     pub(crate) fn remove_load(&mut self, se: EntityId) {
+        if !self.config.variants.pelt {
+            return;
+        }
         let q = self.entities[se].queue;
         let last = self.queues[q].avg.last_update_time;
         self.age_blocked_entity(se, last);
@@ -411,6 +420,9 @@ impl Scheduler {
     /// A sleeper leaves an idle CPU, whose clocks stood still: ages it for the idle time as well
     /// (`migrate_se_pelt_lag()`).
     pub(crate) fn age_for_idle_time(&mut self, se: EntityId) {
+        if !self.config.variants.pelt {
+            return;
+        }
         let entity = &self.entities[se];
         if entity.avg.is_decayed() {
             return;

@@ -6,6 +6,7 @@
 //!     queueing    one level: an entity joins or leaves one queue
 //!       policy      what the policies do differently
 //!         cfs         one of them
+//!         cfs2009     as it began
 //!         eevdf       the other: placement, deadlines, pick
 //!           virtual_time, protection    what it measures against, and when it does not
 //!       account     charging the entity that runs
@@ -21,6 +22,7 @@ pub mod audit;
 pub mod bandwidth;
 mod blocked;
 mod cfs;
+mod cfs2009;
 mod class;
 #[cfg(test)]
 mod driver;

@@ -12,21 +12,36 @@
 //! | a tick comes | the turn may be over | |
 //! | its weight changes | it stays where it is | its lag stays what it is |
 //! | a task yields | others go first | it gives up the rest of its request |
+//!
+//! CFS of [2009](super::cfs2009) does most of it in the same way as CFS, in another.
 
 use crate::config::FairPolicy;
+use crate::entity::Entity;
 use crate::fair::timeline::{ByDeadline, ByVruntime};
 use crate::fair::{Dequeue, Enqueue};
 use crate::features::Feature;
 use crate::ids::{CpuId, EntityId, QueueId, TaskId};
 use crate::nice::LoadWeight;
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Arrival, Scheduler};
 use crate::units::{Nanos, VTime};
+
+impl Entity {
+    /// Virtual time in which this entity receives `wall` of service.
+    #[inline]
+    pub(super) fn service(&mut self, policy: FairPolicy, wall: Nanos) -> u64 {
+        match policy {
+            FairPolicy::Cfs2009 => self.rounded_span(wall),
+            FairPolicy::Cfs | FairPolicy::Eevdf2023 | FairPolicy::Eevdf => self.virtual_span(wall),
+        }
+    }
+}
 
 impl Scheduler {
     /// Decides where in virtual time a joining entity stands, and by when it should be served.
     pub(super) fn place(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_place(q, se, flags),
+            FairPolicy::Cfs2009 => self.cfs2009_place(q, se, flags),
             // The first place of a new task was given when it was made; this one is like any other.
             FairPolicy::Eevdf2023 => self.eevdf2023_place(q, se, Enqueue { initial: false, ..flags }),
             FairPolicy::Eevdf => self.eevdf_place(q, se, flags.initial),
@@ -39,6 +54,7 @@ impl Scheduler {
     pub(super) fn places_before_charge(&self, flags: Enqueue) -> bool {
         match self.config.policy {
             FairPolicy::Cfs => !flags.wakeup,
+            FairPolicy::Cfs2009 => false,
             FairPolicy::Eevdf2023 | FairPolicy::Eevdf => true,
         }
     }
@@ -46,7 +62,7 @@ impl Scheduler {
     /// Decides what an entity that is about to leave takes along.
     pub(super) fn before_leaving(&mut self, q: QueueId, se: EntityId, flags: Dequeue) {
         match self.config.policy {
-            FairPolicy::Cfs => {}
+            FairPolicy::Cfs | FairPolicy::Cfs2009 => {}
             FairPolicy::Eevdf2023 => self.take_lag(q, se),
             FairPolicy::Eevdf => {
                 self.take_lag(q, se);
@@ -62,6 +78,7 @@ impl Scheduler {
     pub(super) fn after_leaving(&mut self, q: QueueId, se: EntityId, flags: Dequeue) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_left(q, se, flags),
+            FairPolicy::Cfs2009 => self.queues[q].advance_min_vruntime_2009(&self.entities),
             _ if !flags.save || flags.moves => self.advance_anchor(q),
             _ => {}
         }
@@ -72,7 +89,9 @@ impl Scheduler {
     pub(crate) fn put_in_timeline(&mut self, q: QueueId, se: EntityId) {
         let queue = &mut self.queues[q];
         match self.config.policy {
-            FairPolicy::Cfs => queue.timeline.insert::<ByVruntime>(&mut self.entities, se),
+            FairPolicy::Cfs | FairPolicy::Cfs2009 => {
+                queue.timeline.insert::<ByVruntime>(&mut self.entities, se);
+            }
             FairPolicy::Eevdf2023 => {
                 queue.insert_by_vruntime(&mut self.entities, se);
                 self.validate_if_asked(q);
@@ -86,7 +105,9 @@ impl Scheduler {
     pub(super) fn take_from_timeline(&mut self, q: QueueId, se: EntityId) {
         let queue = &mut self.queues[q];
         match self.config.policy {
-            FairPolicy::Cfs => queue.timeline.remove::<ByVruntime>(&mut self.entities, se),
+            FairPolicy::Cfs | FairPolicy::Cfs2009 => {
+                queue.timeline.remove::<ByVruntime>(&mut self.entities, se);
+            }
             FairPolicy::Eevdf2023 => {
                 queue.remove_by_vruntime(&mut self.entities, se);
                 self.validate_if_asked(q);
@@ -100,7 +121,9 @@ impl Scheduler {
     pub(super) fn least_waiting(&self, q: QueueId) -> Option<VTime> {
         let timeline = &self.queues[q].timeline;
         match self.config.policy {
-            FairPolicy::Cfs | FairPolicy::Eevdf2023 => timeline.first().map(|f| self.entities[f].vruntime),
+            FairPolicy::Cfs | FairPolicy::Cfs2009 | FairPolicy::Eevdf2023 => {
+                timeline.first().map(|f| self.entities[f].vruntime)
+            }
             FairPolicy::Eevdf => timeline.root().map(|r| self.entities[r].subtree_min),
         }
     }
@@ -109,7 +132,7 @@ impl Scheduler {
     #[inline]
     pub(super) fn begin_turn(&mut self, q: QueueId, se: EntityId) {
         match self.config.policy {
-            FairPolicy::Cfs => {}
+            FairPolicy::Cfs | FairPolicy::Cfs2009 => {}
             FairPolicy::Eevdf2023 | FairPolicy::Eevdf => self.protect(q, se),
         }
     }
@@ -120,6 +143,10 @@ impl Scheduler {
         match self.config.policy {
             FairPolicy::Cfs => {
                 self.queues[q].advance_min_vruntime(&self.entities);
+                false
+            }
+            FairPolicy::Cfs2009 => {
+                self.queues[q].advance_min_vruntime_2009(&self.entities);
                 false
             }
             FairPolicy::Eevdf2023 => {
@@ -141,6 +168,7 @@ impl Scheduler {
         let queue = &self.queues[q];
         match self.config.policy {
             FairPolicy::Cfs => queue.pick_cfs(&self.entities, self.config.tunables.wakeup_granularity),
+            FairPolicy::Cfs2009 => self.cfs2009_pick(q),
             FairPolicy::Eevdf2023 => self.eevdf2023_pick(q),
             FairPolicy::Eevdf => {
                 if self.config.features.has(Feature::PickBuddy)
@@ -159,7 +187,7 @@ impl Scheduler {
     pub(super) fn most_urgent(&self, q: QueueId) -> Option<EntityId> {
         let guard = self.protection_at_pick();
         match self.config.policy {
-            FairPolicy::Cfs => None,
+            FairPolicy::Cfs | FairPolicy::Cfs2009 => None,
             FairPolicy::Eevdf2023 => {
                 let search = self.config.variants.search;
                 self.queues[q].pick_by_vruntime(&self.entities, search, guard)
@@ -168,14 +196,18 @@ impl Scheduler {
         }
     }
 
-    /// `wakee` became runnable on `cpu`, where the fair task `curr` runs. `fork` = it is new.
-    pub(crate) fn fair_check_preempt(&mut self, cpu: CpuId, curr: TaskId, wakee: TaskId, fork: bool) {
+    /// `wakee` became runnable on `cpu`, where the fair task `curr` runs.
+    pub(crate) fn fair_check_preempt(&mut self, cpu: CpuId, curr: TaskId, wakee: TaskId, arrival: Arrival) {
+        if self.config.policy == FairPolicy::Cfs2009 {
+            return self.cfs2009_check_preempt(cpu, curr, wakee, arrival);
+        }
+        let fork = arrival == Arrival::New;
         let wakee_queue = self.entities[self.tasks[wakee].entity].queue;
         if curr == wakee || self.is_out_of_play(wakee_queue) || self.tasks[wakee].throttled {
             return;
         }
         match self.config.policy {
-            FairPolicy::Cfs => self.cfs_check_preempt(cpu, curr, wakee, fork),
+            FairPolicy::Cfs | FairPolicy::Cfs2009 => self.cfs_check_preempt(cpu, curr, wakee, fork),
             FairPolicy::Eevdf2023 => self.eevdf2023_check_preempt(cpu, curr, wakee, fork),
             FairPolicy::Eevdf => self.eevdf_check_preempt(cpu, curr, wakee, fork),
         }
@@ -186,6 +218,7 @@ impl Scheduler {
     pub(super) fn tick_entity(&mut self, q: QueueId, se: EntityId) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_tick(q, se),
+            FairPolicy::Cfs2009 => self.cfs2009_tick(q, se),
             FairPolicy::Eevdf2023 => self.eevdf2023_tick(q, se),
             FairPolicy::Eevdf => {}
         }
@@ -195,6 +228,7 @@ impl Scheduler {
     pub(super) fn turn(&self, se: EntityId) -> Nanos {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_slice(self.entities[se].queue, se),
+            FairPolicy::Cfs2009 => self.cfs2009_slice(self.entities[se].queue, se),
             FairPolicy::Eevdf2023 | FairPolicy::Eevdf => self.entities[se].slice,
         }
     }
@@ -203,6 +237,7 @@ impl Scheduler {
     pub(crate) fn reweight(&mut self, q: QueueId, se: EntityId, load: LoadWeight) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_reweight(q, se, load),
+            FairPolicy::Cfs2009 => self.cfs2009_reweight(q, se, load),
             FairPolicy::Eevdf2023 => self.eevdf2023_reweight(q, se, load),
             FairPolicy::Eevdf => self.eevdf_reweight_entity(q, se, load),
         }
@@ -210,6 +245,9 @@ impl Scheduler {
 
     /// The running task gives way (`yield_task_fair()`).
     pub(crate) fn fair_yield(&mut self, cpu: CpuId, task: TaskId) {
+        if self.config.policy == FairPolicy::Cfs2009 {
+            return self.cfs2009_yield(cpu, task);
+        }
         if self.cpus[cpu].nr_running == 1 {
             return;
         }
@@ -217,7 +255,7 @@ impl Scheduler {
         let q = self.entities[se].queue;
         self.clear_buddies(q, se);
         match self.config.policy {
-            FairPolicy::Cfs => self.cfs_yield(cpu, task),
+            FairPolicy::Cfs | FairPolicy::Cfs2009 => self.cfs_yield(cpu, task),
             FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {
                 self.update_clock(cpu);
                 self.update_curr(q);
@@ -231,15 +269,28 @@ impl Scheduler {
     pub(crate) fn fair_fork(&mut self, se: EntityId) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_fork(self.entities[se].queue, se),
+            FairPolicy::Cfs2009 => {}
             FairPolicy::Eevdf2023 => self.eevdf2023_fork(self.entities[se].queue, se),
             FairPolicy::Eevdf => {}
         }
     }
 
-    /// A sleeper is woken on another CPU.
-    pub(crate) fn fair_migrate(&mut self, task: TaskId) {
+    /// A new task is woken for the first time, by somebody on `this_cpu`; it will be queued at once.
+    pub(crate) fn fair_start(&mut self, this_cpu: CpuId, task: TaskId) {
+        match self.config.policy {
+            FairPolicy::Cfs2009 => self.cfs2009_start(this_cpu, self.tasks[task].entity),
+            FairPolicy::Cfs | FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {}
+        }
+    }
+
+    /// A task goes to another CPU; while it sleeps, if it is woken there.
+    pub(crate) fn fair_migrate(&mut self, task: TaskId, to: CpuId) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_migrate(task),
+            FairPolicy::Cfs2009 => {
+                let queue = self.groups[self.tasks[task].group].on(to).queue;
+                self.cfs2009_migrate(self.tasks[task].entity, queue);
+            }
             FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {}
         }
     }
@@ -248,7 +299,7 @@ impl Scheduler {
     pub(crate) fn fair_detach(&mut self, task: TaskId) {
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_detach(task),
-            FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {}
+            FairPolicy::Cfs2009 | FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {}
         }
         self.detach_entity(self.tasks[task].entity);
     }
@@ -258,7 +309,52 @@ impl Scheduler {
         self.attach_entity(self.tasks[task].entity);
         match self.config.policy {
             FairPolicy::Cfs => self.cfs_attach(task),
-            FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {}
+            FairPolicy::Cfs2009 | FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {}
+        }
+    }
+
+    /// A task that is not queued has come into another group.
+    pub(crate) fn fair_regrouped(&mut self, task: TaskId) {
+        match self.config.policy {
+            FairPolicy::Cfs2009 => self.cfs2009_regrouped(self.tasks[task].entity),
+            FairPolicy::Cfs | FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {}
+        }
+    }
+
+    /// The entity has been picked, and will run.
+    #[inline]
+    pub(super) fn picked(&mut self, q: QueueId, se: EntityId) {
+        match self.config.policy {
+            FairPolicy::Cfs2009 => self.cfs2009_picked(q, se),
+            // Becoming the running one takes the favour, whether by a pick or not.
+            FairPolicy::Cfs | FairPolicy::Eevdf2023 | FairPolicy::Eevdf => {}
+        }
+    }
+
+    /// The entity becomes the running one: it is a buddy no longer.
+    #[inline]
+    pub(super) fn favour_used(&mut self, q: QueueId, se: EntityId) {
+        match self.config.policy {
+            FairPolicy::Cfs2009 => {}
+            FairPolicy::Cfs | FairPolicy::Eevdf2023 | FairPolicy::Eevdf => self.clear_buddies(q, se),
+        }
+    }
+
+    /// The entity leaves: it is a buddy no longer.
+    #[inline]
+    pub(super) fn favour_lost(&mut self, q: QueueId, se: EntityId) {
+        match self.config.policy {
+            FairPolicy::Cfs2009 => self.clear_buddies_2009(se),
+            FairPolicy::Cfs | FairPolicy::Eevdf2023 | FairPolicy::Eevdf => self.clear_buddies(q, se),
+        }
+    }
+
+    /// A task went to sleep, and its group goes on without it.
+    pub(super) fn group_goes_on(&mut self, group: EntityId) {
+        match self.config.policy {
+            FairPolicy::Cfs2009 => {}
+            // Its data are warm.
+            FairPolicy::Cfs | FairPolicy::Eevdf2023 | FairPolicy::Eevdf => self.set_next_buddy(group),
         }
     }
 }

@@ -127,7 +127,7 @@ impl Scheduler {
     }
 
     /// Moves both up to where they are in the same queue.
-    fn find_siblings(&self, a: &mut EntityId, b: &mut EntityId) {
+    pub(super) fn find_siblings(&self, a: &mut EntityId, b: &mut EntityId) {
         let up = |se: &mut EntityId| {
             *se = self.entities[*se].parent.expect("the root queue is common to all of a CPU");
         };

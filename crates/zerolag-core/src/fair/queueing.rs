@@ -103,7 +103,7 @@ impl Scheduler {
             self.place(q, se, flags);
         }
         self.add_to_counts(q, se);
-        if flags.migrated {
+        if flags.migrated && self.config.variants.sequence.moved_is_cold {
             self.entities[se].exec_start = Instant(0);
         }
         if !is_curr {
@@ -118,7 +118,7 @@ impl Scheduler {
     /// An entity leaves a queue. Returns false if it has to stay until its lag is paid back.
     pub(crate) fn dequeue_entity(&mut self, q: QueueId, se: EntityId, flags: Dequeue) -> bool {
         self.update_curr(q);
-        self.clear_buddies(q, se);
+        self.favour_lost(q, se);
         if flags.delayed {
             debug_assert!(self.entities[se].delayed);
         } else if flags.sleep
@@ -212,7 +212,7 @@ impl Scheduler {
 
     /// An entity becomes the running one at its level.
     pub(crate) fn set_next_entity(&mut self, q: QueueId, se: EntityId) {
-        self.clear_buddies(q, se);
+        self.favour_used(q, se);
         if self.entities[se].on_rq {
             self.take_from_timeline(q, se);
             self.update_load(q, se, LoadUpdate::AgeAndReport);

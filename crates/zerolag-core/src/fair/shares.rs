@@ -26,8 +26,12 @@ impl Scheduler {
     #[inline]
     pub(crate) fn update_group_weight(&mut self, se: EntityId) {
         let Some(below) = self.entities[se].my_queue else { return };
-        let if_changed = self.config.variants.group_reweight == GroupReweight::IfChangedAndPopulated;
-        if (if_changed && self.queues[below].load == Weight(0)) || self.is_out_of_play(below) {
+        let rule = self.config.variants.group_reweight;
+        let if_changed = rule == GroupReweight::IfChangedAndPopulated;
+        if rule == GroupReweight::ByDomain
+            || (if_changed && self.queues[below].load == Weight(0))
+            || self.is_out_of_play(below)
+        {
             return;
         }
         let weight = self.group_weight(below);

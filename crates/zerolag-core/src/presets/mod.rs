@@ -2,8 +2,10 @@
 //! What makes each kernel: a table of policy, tunables and variants. Its features stand in the table of
 //! [`crate::features`].
 
+mod v2_6;
 mod v6;
 
+pub(crate) use v2_6::{LINUX_2_6_29, LINUX_2_6_29_PW};
 pub(crate) use v6::{EEVDF_RFC, LINUX_6_1, LINUX_6_6, LINUX_6_12, LINUX_6_18};
 
 use crate::config::{FairPolicy, TunableScaling, Tunables};
@@ -29,6 +31,9 @@ const fn tunables(base_slice: Nanos) -> Tunables {
         idle_min_granularity: Nanos(0),
         wakeup_granularity: Nanos(0),
         child_runs_first: false,
+        compat_yield: false,
+        shares_ratelimit: Nanos(0),
+        shares_thresh: 0,
         migration_cost: Nanos(500_000),
         nr_migrate: 32,
         bandwidth_slice: Nanos(5_000_000),

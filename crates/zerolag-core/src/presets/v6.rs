@@ -8,7 +8,7 @@ use crate::presets::{Preset, tunables};
 use crate::units::Nanos;
 use crate::variants::{
     Anchor, BandwidthRules, ClockSkip, Descent, GroupReweight, InitialUtil, PreemptAt, Protection, Reweight,
-    Rounding, Search, UtilEst, Variants, Yielding,
+    Rounding, Search, Sequence, UtilEst, Variants, WakerRules, Yielding,
 };
 
 /// Linux 6.1.192: the last long-term kernel with CFS.
@@ -110,9 +110,12 @@ pub(crate) const LINUX_6_12: Preset = Preset {
         written_tunables_scale: false,
         custom_slices: true,
         group_slices: true,
+        pelt: true,
         group_reweight: GroupReweight::IfChangedAndPopulated,
         initial_util: InitialUtil::TableWeight,
         clock_skip: ClockSkip::FirstUpdate,
+        sequence: Sequence::CURRENT,
+        wakers: WakerRules::NONE,
         descent: Descent::FromTask,
         starts_who_stays: false,
         idle_loop_picks: false,
@@ -145,9 +148,12 @@ pub(crate) const LINUX_6_18: Preset = Preset {
         written_tunables_scale: false,
         custom_slices: true,
         group_slices: true,
+        pelt: true,
         group_reweight: GroupReweight::IfChangedAndPopulated,
         initial_util: InitialUtil::TableWeight,
         clock_skip: ClockSkip::FirstUpdate,
+        sequence: Sequence::CURRENT,
+        wakers: WakerRules::NONE,
         descent: Descent::FromTask,
         starts_who_stays: false,
         idle_loop_picks: false,

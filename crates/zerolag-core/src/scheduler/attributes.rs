@@ -11,8 +11,8 @@ use crate::fair::{Dequeue, Enqueue};
 use crate::ids::{CpuId, GroupId, TaskId};
 use crate::latency::{LatencyError, LatencyNice};
 use crate::nice::{Nice, Policy};
-use crate::scheduler::Scheduler;
 use crate::scheduler::lifecycle::clamp_slice;
+use crate::scheduler::{Arrival, Scheduler};
 use crate::task::{OnRq, TaskState};
 use crate::units::{Instant, Nanos};
 
@@ -38,12 +38,33 @@ impl Scheduler {
             return;
         }
         let old = self.tasks[task].nice;
+        if self.config.variants.sequence.renices_in_place {
+            return self.renice_in_place(task, nice);
+        }
         let standing = self.take_out(task, false);
         self.tasks[task].nice = nice;
         self.set_load_weight(task);
         self.put_back(task, standing);
         // The kernel compares priorities: a greater number is less urgent.
         self.priority_changed(task, standing, nice > old);
+    }
+
+    /// The task, if it is queued, leaves and comes back with its new weight; one that runs goes on.
+    fn renice_in_place(&mut self, task: TaskId, nice: Nice) {
+        let t = &self.tasks[task];
+        let (cpu, old, queued) = (t.cpu, t.nice, t.on_rq == OnRq::Queued);
+        let running = self.cpus[cpu].curr == Some(task);
+        if queued {
+            self.dequeue(task, Dequeue::default());
+        }
+        self.tasks[task].nice = nice;
+        self.set_load_weight(task);
+        if queued {
+            self.enqueue(task, Enqueue::default());
+            if nice < old || nice > old && running {
+                self.resched(cpu);
+            }
+        }
     }
 
     /// Sets policy and slice together, as `sched_setattr()` does. A slice of nothing means the base slice;
@@ -61,7 +82,8 @@ impl Scheduler {
             self.config.variants.custom_slices && matches!(policy, Policy::Normal | Policy::Batch);
         let unchanged = policy == t.policy
             && (!takes_slice || slice.unwrap_or(Nanos(0)) == self.entities[t.entity].slice);
-        if unchanged {
+        let sequence = self.config.variants.sequence;
+        if unchanged && !sequence.always_looks_after_policy {
             return;
         }
         let old = t.policy;
@@ -83,6 +105,11 @@ impl Scheduler {
         self.set_load_weight(task);
         self.put_back(task, standing);
         match (was_fair, is_fair) {
+            (true, true) if sequence.always_looks_after_policy => {
+                if standing.queued && !standing.running {
+                    self.check_preempt(standing.cpu, task, Arrival::Moved);
+                }
+            }
             (true, true) => {}
             (false, false) => self.rt_priority_changed(task, standing, old),
             (true, false) => {
@@ -154,11 +181,12 @@ impl Scheduler {
             self.entities[se].avg.last_update_time = Instant(0);
             self.set_task_rq(task, cpu, group);
             self.fair_attach(task);
+            self.fair_regrouped(task);
         } else {
             self.set_task_rq(task, cpu, group);
         }
         self.put_back(task, standing);
-        if standing.running {
+        if standing.running && !self.config.variants.sequence.regroups_quietly {
             self.resched(cpu);
         }
     }
@@ -209,7 +237,7 @@ impl Scheduler {
             return;
         }
         if !standing.running {
-            self.check_preempt(standing.cpu, task, false);
+            self.check_preempt(standing.cpu, task, Arrival::Moved);
         } else if less_urgent {
             self.resched(standing.cpu);
         }
@@ -224,7 +252,7 @@ impl Scheduler {
             return;
         }
         if !standing.running {
-            self.check_preempt(standing.cpu, task, false);
+            self.check_preempt(standing.cpu, task, Arrival::Moved);
         } else if priority(self.tasks[task].policy) < priority(old) {
             self.resched(standing.cpu);
         }
@@ -237,7 +265,7 @@ impl Scheduler {
         if standing.running {
             self.resched(standing.cpu);
         } else {
-            self.check_preempt(standing.cpu, task, false);
+            self.check_preempt(standing.cpu, task, Arrival::Moved);
         }
     }
 }

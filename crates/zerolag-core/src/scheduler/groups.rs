@@ -15,6 +15,7 @@ use crate::latency::{LatencyError, LatencyNice};
 use crate::nice::{LoadWeight, Nice, WEIGHT_IDLE};
 use crate::scheduler::Scheduler;
 use crate::units::{Instant, Weight};
+use crate::variants::GroupReweight;
 
 impl Scheduler {
     /// A new group below `parent`, with the default shares.
@@ -49,6 +50,9 @@ impl Scheduler {
             per_cpu,
         });
         self.groups[parent].children.push(group);
+        if !self.config.variants.pelt {
+            return group;
+        }
         for cpu in cpus {
             self.update_clock(cpu);
             let place = self.groups[group].on(cpu);
@@ -124,12 +128,25 @@ impl Scheduler {
             return;
         }
         self.groups[group].shares = shares;
+        if self.config.variants.group_reweight == GroupReweight::ByDomain {
+            return self.spread_whole_shares(group);
+        }
         for cpu in self.cpus.ids() {
             self.update_clock(cpu);
             let mut at = self.groups[group].on(cpu).entity;
             while let Some(se) = at {
                 self.refresh_group_entity(se);
                 at = self.entities[se].parent;
+            }
+        }
+    }
+
+    /// Every CPU gets the whole shares, until they are divided next.
+    fn spread_whole_shares(&mut self, group: GroupId) {
+        let load = LoadWeight { weight: self.groups[group].shares, inverse: 0 };
+        for cpu in self.cpus.ids() {
+            if let Some(se) = self.groups[group].on(cpu).entity {
+                self.reweight(self.entities[se].queue, se, load);
             }
         }
     }

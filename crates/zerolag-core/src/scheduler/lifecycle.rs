@@ -13,11 +13,12 @@ use crate::ids::{CpuId, GroupId, TaskId};
 use crate::latency::LatencyNice;
 use crate::nice::Policy;
 use crate::pelt::SchedAvg;
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Arrival, Scheduler};
 use crate::task::{OnRq, Task, TaskSpec, TaskState, Waker, only_member};
 use crate::units::{Instant, Nanos};
 use crate::variants::InitialUtil;
 use crate::wake::Cause;
+use crate::wake::memory::WakeStats;
 
 /// Bounds of a slice that a task asks for: 0.1 to 100 ms.
 const SLICE_MIN: Nanos = Nanos(100_000);
@@ -69,6 +70,10 @@ impl Scheduler {
             wake_cpu: spec.cpu,
             recent_used_cpu: parent.map_or(CpuId(0), |p| self.tasks[p].recent_used_cpu),
             waker: Waker::default(),
+            wakes: WakeStats::new(
+                self.config.variants.wakers.memory,
+                self.config.tunables.wakeup_granularity,
+            ),
             max_allowed_capacity: 1024,
             remote_wakeup: false,
             throttled: false,
@@ -102,16 +107,22 @@ impl Scheduler {
         (self.tasks[task].cpu, self.tasks[task].wake_cpu) = (cpu, cpu);
         self.update_clock(cpu);
         self.init_utilisation(task);
+        if self.tasks[task].policy.is_fair() {
+            self.fair_start(this_cpu, task);
+        }
         self.enqueue(task, Enqueue { initial: true, ..Enqueue::default() });
         self.tasks[task].on_rq = OnRq::Queued;
         self.trace(this_cpu, EventKind::WakeupNew { task, target: cpu });
-        self.check_preempt(cpu, task, true);
+        self.check_preempt(cpu, task, Arrival::New);
         true
     }
 
     /// The first guess at a task's utilisation: what tasks of its weight use on that CPU, but no more than
     /// half of what is left of it. So a burst of forks gets 1/2, 1/4, 1/8 ...
     fn init_utilisation(&mut self, task: TaskId) {
+        if !self.config.variants.pelt {
+            return;
+        }
         let t = &self.tasks[task];
         let (cpu, se, fair) = (t.cpu, t.entity, t.policy.is_fair());
         let q = self.entities[se].queue;
@@ -143,7 +154,7 @@ impl Scheduler {
     pub(crate) fn set_task_rq(&mut self, task: TaskId, cpu: CpuId, group: GroupId) {
         let se = self.tasks[task].entity;
         let place = self.groups[group].on(cpu);
-        let attached = self.entities[se].avg.last_update_time != Instant(0);
+        let attached = self.config.variants.pelt && self.entities[se].avg.last_update_time != Instant(0);
         if attached && self.config.features.has(Feature::AttachAgeLoad) {
             let old_time = self.queues[self.entities[se].queue].avg.last_update_time;
             self.age_blocked_entity(se, old_time);

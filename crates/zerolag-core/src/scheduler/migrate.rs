@@ -21,7 +21,7 @@ impl Scheduler {
         if from != cpu {
             self.trace(from, EventKind::Migrate { task, from, to: cpu });
             if self.tasks[task].policy.is_fair() {
-                self.fair_migrate(task);
+                self.fair_migrate(task, cpu);
                 if self.tasks[task].on_rq != OnRq::Migrating {
                     self.remove_load(se);
                     self.age_for_idle_time(se);
@@ -51,6 +51,14 @@ impl Scheduler {
             return None;
         }
         self.tasks[task].restrict(CpuSet::single(cpu));
+        if from != cpu
+            && self.tasks[task].on_rq != OnRq::Queued
+            && self.config.variants.sequence.moves_sleepers
+        {
+            self.update_clock(from);
+            self.update_clock(cpu);
+            self.set_task_cpu(task, cpu);
+        }
         if from == cpu || self.tasks[task].on_rq != OnRq::Queued {
             return Some(false);
         }

@@ -121,6 +121,36 @@ pub enum Effect {
     Trace(SchedEvent),
 }
 
+/// In what context a task is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WokenFrom {
+    /// The task that runs does it.
+    Process,
+    /// An interrupt does it, while some task happens to run.
+    Interrupt,
+}
+
+/// How a task has come to be queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It is new.
+    New,
+    /// It was woken; `sync` = its waker will sleep soon.
+    Woken {
+        /// Its waker will sleep soon.
+        sync: bool,
+    },
+    /// It came from elsewhere, or was changed.
+    Moved,
+}
+
+impl Arrival {
+    /// Whoever woke it will sleep soon.
+    pub(crate) const fn is_sync(self) -> bool {
+        matches!(self, Self::Woken { sync: true })
+    }
+}
+
 /// The state of a whole machine's scheduling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheduler {

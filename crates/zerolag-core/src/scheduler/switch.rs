@@ -14,7 +14,7 @@ use crate::features::Feature;
 use crate::ids::{CpuId, TaskId};
 use crate::nice::Policy;
 use crate::realtime::RR_SLICE;
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Arrival, Scheduler};
 use crate::task::{OnRq, TaskState};
 use crate::units::{Instant, Nanos};
 use crate::variants::Descent;
@@ -210,6 +210,7 @@ impl Scheduler {
             TaskState::Dead => (PrevState::Dead, true),
             TaskState::Runnable | TaskState::New => return PrevState::Runnable,
         };
+        self.remember_sleep(task);
         if self.dequeue(task, Dequeue { sleep: true, special, ..Dequeue::default() }) {
             self.tasks[task].on_rq = OnRq::No;
         }
@@ -218,6 +219,9 @@ impl Scheduler {
 
     /// Chooses the next task and makes it the running one of its class.
     fn pick_next(&mut self, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+        if self.config.variants.sequence.puts_aside_first {
+            return self.pick_of_waiting(cpu, prev);
+        }
         let next = self.choose_next(cpu, prev);
         match (prev, next) {
             (None, None) if self.config.variants.idle_loop_picks => self.set_next(cpu, None),
@@ -242,6 +246,18 @@ impl Scheduler {
                 self.set_next_picked(cpu, next);
             }
         }
+        next
+    }
+
+    /// The running task is put aside, and competes with those who wait. It becomes the running one anew if it is
+    /// picked again.
+    fn pick_of_waiting(&mut self, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+        if self.cpus[cpu].nr_running == 0 {
+            self.newidle_balance(cpu);
+        }
+        self.put_prev(cpu, prev);
+        let next = self.cpus[cpu].rt.first().or_else(|| self.fair_pick(cpu));
+        self.set_next_picked(cpu, next);
         next
     }
 
@@ -417,9 +433,15 @@ impl Scheduler {
     }
 
     /// Both are of the same class.
-    pub(crate) fn check_preempt_in_class(&mut self, cpu: CpuId, curr: TaskId, task: TaskId, fork: bool) {
+    pub(crate) fn check_preempt_in_class(
+        &mut self,
+        cpu: CpuId,
+        curr: TaskId,
+        task: TaskId,
+        arrival: Arrival,
+    ) {
         match self.class_of(Some(task)) {
-            Class::Fair => self.fair_check_preempt(cpu, curr, task, fork),
+            Class::Fair => self.fair_check_preempt(cpu, curr, task, arrival),
             _ => {
                 let priority = |t: TaskId| match self.tasks[t].policy {
                     Policy::Fifo(p) | Policy::RoundRobin(p) => p,

@@ -13,16 +13,45 @@ use crate::event::EventKind;
 use crate::fair::Enqueue;
 use crate::features::Feature;
 use crate::ids::{CpuId, TaskId};
-use crate::scheduler::{Effect, Scheduler};
+use crate::scheduler::{Arrival, Effect, Scheduler, WokenFrom};
 use crate::task::{OnRq, TaskState};
 use crate::units::Instant;
+use crate::variants::WakerMemory;
 use crate::wake::Cause;
 
 impl Scheduler {
     /// Somebody on `this_cpu` wakes `task`; `sync` = and promises to sleep soon. Returns false if it was not
     /// asleep.
     pub fn wake(&mut self, now: Instant, this_cpu: CpuId, task: TaskId, sync: bool) -> bool {
+        self.wake_from(now, this_cpu, task, sync, WokenFrom::Process)
+    }
+
+    /// The same, by the task that runs or by an interrupt, which up to 2.6.35 is not the same.
+    pub fn wake_from(
+        &mut self,
+        now: Instant,
+        this_cpu: CpuId,
+        task: TaskId,
+        sync: bool,
+        from: WokenFrom,
+    ) -> bool {
         self.at(now);
+        let sync = sync && self.believes_sync();
+        if self.config.variants.sequence.wakes_by_old_clock {
+            self.update_clock(self.tasks[task].cpu);
+        }
+        let woken = self.try_to_wake(this_cpu, task, sync, from);
+        self.remember_attempt(this_cpu);
+        woken
+    }
+
+    /// A kernel that can be told not to is not.
+    fn believes_sync(&self) -> bool {
+        self.config.variants.wakers.memory == WakerMemory::Nothing
+            || self.config.features.has(Feature::SyncWakeups)
+    }
+
+    fn try_to_wake(&mut self, this_cpu: CpuId, task: TaskId, sync: bool, from: WokenFrom) -> bool {
         if !matches!(self.tasks[task].state, TaskState::Sleeping | TaskState::Uninterruptible) {
             return false;
         }
@@ -45,8 +74,10 @@ impl Scheduler {
             self.tasks[task].remote_wakeup = migrated;
             self.wake_lists[cpu].push(task);
         } else {
-            self.update_clock(cpu);
-            self.activate_wakee(this_cpu, task, migrated);
+            if !self.config.variants.sequence.wakes_by_old_clock {
+                self.update_clock(cpu);
+            }
+            self.activate_wakee(this_cpu, task, migrated, sync, from);
         }
         true
     }
@@ -62,7 +93,7 @@ impl Scheduler {
         let mut tasks = core::mem::take(&mut self.wake_lists[cpu]);
         for task in tasks.drain(..) {
             let migrated = self.tasks[task].remote_wakeup;
-            self.activate_wakee(cpu, task, migrated);
+            self.activate_wakee(cpu, task, migrated, false, WokenFrom::Interrupt);
         }
         self.wake_lists[cpu] = tasks;
     }
@@ -75,17 +106,19 @@ impl Scheduler {
             self.enqueue(task, Enqueue { delayed: true, ..Enqueue::default() });
         }
         if self.cpus[cpu].curr != Some(task) {
-            self.check_preempt(cpu, task, false);
+            self.check_preempt(cpu, task, Arrival::Woken { sync: false });
         }
         self.tasks[task].state = TaskState::Runnable;
         self.trace(this_cpu, EventKind::Wakeup { task, target: cpu });
     }
 
-    fn activate_wakee(&mut self, this_cpu: CpuId, task: TaskId, migrated: bool) {
+    fn activate_wakee(&mut self, this_cpu: CpuId, task: TaskId, migrated: bool, sync: bool, from: WokenFrom) {
         let cpu = self.tasks[task].cpu;
+        self.remember_woken(task);
         self.enqueue(task, Enqueue { wakeup: true, migrated, ..Enqueue::default() });
         self.tasks[task].on_rq = OnRq::Queued;
-        self.check_preempt(cpu, task, false);
+        self.remember_wakeup(this_cpu, from);
+        self.check_preempt(cpu, task, Arrival::Woken { sync });
         self.tasks[task].state = TaskState::Runnable;
         let rq = &mut self.cpus[cpu];
         rq.balance.idle_ends(rq.clock);
@@ -102,12 +135,12 @@ impl Scheduler {
     }
 
     /// A task became runnable on `cpu`: does it take over? (`wakeup_preempt()`)
-    pub(crate) fn check_preempt(&mut self, cpu: CpuId, task: TaskId, fork: bool) {
+    pub(crate) fn check_preempt(&mut self, cpu: CpuId, task: TaskId, arrival: Arrival) {
         let rank = self.class_of(Some(task));
         let curr = self.cpus[cpu].curr;
         let curr_rank = self.running_class(cpu);
         match curr {
-            Some(curr) if rank == curr_rank => self.check_preempt_in_class(cpu, curr, task, fork),
+            Some(curr) if rank == curr_rank => self.check_preempt_in_class(cpu, curr, task, arrival),
             _ if rank > curr_rank => self.resched(cpu),
             _ => {}
         }

@@ -22,6 +22,9 @@ pub enum GroupReweight {
     /// If it differs, and somebody is in the group: the entity of an empty group keeps its weight, which a
     /// delayed dequeue needs (6.12).
     IfChangedAndPopulated,
+    /// Not by whoever comes or goes: the shares are divided among the CPUs of a domain now and then
+    /// (up to 2.6.37).
+    ByDomain,
 }
 
 /// The weight in the first guess at a new task's utilisation, `util * weight / (load + 1)` of the queue it

@@ -6,11 +6,13 @@ mod bandwidth;
 mod eevdf;
 mod load;
 mod switching;
+mod wakers;
 
 pub use bandwidth::{BandwidthRules, Throttling};
 pub use eevdf::{Anchor, PreemptAt, Protection, Reweight, Rounding, Search, Yielding};
 pub use load::{GroupReweight, InitialUtil, UtilEst};
-pub use switching::{ClockSkip, Descent};
+pub use switching::{ClockSkip, Descent, Sequence};
+pub use wakers::{AsymGran, WakerMemory, WakerRules};
 
 use crate::balance::BalanceRules;
 use crate::domain::DomainRules;
@@ -56,12 +58,18 @@ pub struct Variants {
     pub custom_slices: bool,
     /// A group competes with the shortest slice that is queued in it.
     pub group_slices: bool,
+    /// Load is tracked per entity (PELT).
+    pub pelt: bool,
     /// When the weight of a group's entity is set anew.
     pub group_reweight: GroupReweight,
     /// How a new task's utilisation is guessed.
     pub initial_util: InitialUtil,
     /// How long a request to leave the clock alone holds, once rescheduling has begun.
     pub clock_skip: ClockSkip,
+    /// In which order things are done that depend on each other.
+    pub sequence: Sequence,
+    /// How tasks that wake others are treated.
+    pub wakers: WakerRules,
     /// In which order the levels of the hierarchy learn whom they run, if nothing fair ran before.
     pub descent: Descent,
     /// A task that is picked and runs already counts as starting: whether it is a misfit is looked at anew, and

@@ -13,6 +13,7 @@
 
 mod affine;
 mod idle;
+pub(crate) mod memory;
 mod slow;
 
 use crate::domain::DomainFlags;

@@ -4,6 +4,7 @@
 use std::mem;
 
 use zerolag_core::ids::CpuId;
+use zerolag_core::scheduler::WokenFrom;
 use zerolag_core::units::{Instant, Nanos};
 
 use super::timers::Deed;
@@ -101,7 +102,7 @@ impl Machine {
             any = true;
             self.stats.timers += 1;
             match deed {
-                Deed::Wake(task) => self.wake(cpu, task, false),
+                Deed::Wake(task) => self.wake_from(cpu, task, false, WokenFrom::Interrupt),
                 Deed::Bandwidth(group, timer) => {
                     self.scheduler.bandwidth_timer(self.now, cpu, group, timer);
                     self.take_effects();

@@ -46,7 +46,7 @@ use std::mem;
 
 use zerolag_core::event::SchedEvent;
 use zerolag_core::ids::{CpuId, Id, IdVec, TaskId};
-use zerolag_core::scheduler::{Effect, Scheduler};
+use zerolag_core::scheduler::{Effect, Scheduler, WokenFrom};
 use zerolag_core::units::{Instant, Nanos};
 
 pub use control::{Change, TaskChange};
@@ -447,8 +447,12 @@ impl Machine {
 
     /// A waiting task is to run again. It is off the queue in which it waited, if there is one.
     fn wake(&mut self, cpu: CpuId, task: TaskId, sync: bool) {
+        self.wake_from(cpu, task, sync, WokenFrom::Process);
+    }
+
+    fn wake_from(&mut self, cpu: CpuId, task: TaskId, sync: bool, from: WokenFrom) {
         self.tasks[task].waiting_for = None;
-        if self.scheduler.wake(self.now, cpu, task, sync) {
+        if self.scheduler.wake_from(self.now, cpu, task, sync, from) {
             self.stats.wakeups += 1;
         }
         self.take_effects();

@@ -38,6 +38,8 @@ pub(super) enum Setting {
         value: u64,
     },
     FairServer(bool),
+    /// What is woken from now on is woken by interrupts.
+    Interrupt(bool),
     /// Accepted for old scripts.
     Ignored,
 }

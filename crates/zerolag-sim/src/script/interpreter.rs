@@ -3,14 +3,13 @@
 
 use std::io::Write;
 
-use zerolag_core::config::FairPolicy;
 use zerolag_core::domain::ShowDomains;
 use zerolag_core::features::Feature;
 use zerolag_core::ids::CpuId;
 use zerolag_core::kernel::Kernel;
+use zerolag_core::scheduler::WokenFrom;
 use zerolag_core::topology::TopologyBuilder;
-use zerolag_core::units::Nanos;
-use zerolag_core::variants::Search;
+use zerolag_core::variants::{Search, WakerMemory};
 
 use super::command::{Command, Event, Query, Setting};
 use super::dump;
@@ -18,6 +17,7 @@ use super::error::{ScriptFault, Stop};
 use super::machine::{Machine, Printed};
 use super::parse;
 use super::{Build, Output};
+use crate::tunable::Tunable;
 
 /// Runs one script, line by line.
 pub(super) struct Interpreter {
@@ -140,9 +140,7 @@ impl Interpreter {
                 let scheduler = &mut self.machine()?.scheduler;
                 let online = scheduler.online().len();
                 let config = scheduler.config_mut();
-                let (policy, tunables) = (config.policy, &mut config.tunables);
                 match name.as_str() {
-                    "base_slice_ns" if policy != FairPolicy::Cfs => tunables.base_slice = Nanos(value),
                     // The reference's switches for the faults of the series of March 2023.
                     "pick_fixed" if kernel == Kernel::EevdfRfc => {
                         config.variants.search = if value != 0 { Search::Exact } else { Search::Literal };
@@ -150,24 +148,21 @@ impl Interpreter {
                     "sums_fixed" if kernel == Kernel::EevdfRfc => {
                         config.variants.slice_sums_exact = value != 0;
                     }
-                    "latency_ns" if policy == FairPolicy::Cfs => tunables.latency = Nanos(value),
-                    "min_granularity_ns" if policy == FairPolicy::Cfs => {
-                        tunables.min_granularity = Nanos(value)
-                    }
-                    "idle_min_granularity_ns" if policy == FairPolicy::Cfs => {
-                        tunables.idle_min_granularity = Nanos(value)
-                    }
-                    "wakeup_granularity_ns" if policy == FairPolicy::Cfs => {
-                        tunables.wakeup_granularity = Nanos(value)
-                    }
-                    "child_runs_first" if policy == FairPolicy::Cfs => tunables.child_runs_first = value != 0,
-                    "migration_cost_ns" => tunables.migration_cost = Nanos(value),
-                    "nr_migrate" => tunables.nr_migrate = u32::try_from(value).unwrap_or(u32::MAX),
-                    _ => return Err(ScriptFault::NoTunable { kernel: kernel.name(), found: name }),
+                    _ => match Tunable::by_sysctl(&name).filter(|t| t.exists_with(config.policy)) {
+                        Some(tunable) => tunable.set(&mut config.tunables, value),
+                        None => return Err(ScriptFault::NoTunable { kernel: kernel.name(), found: name }),
+                    },
                 }
                 config.tunables_written(online);
             }
             Setting::FairServer(false) => {}
+            Setting::Interrupt(on) => {
+                let machine = self.machine()?;
+                if machine.scheduler.config().variants.wakers.memory == WakerMemory::Nothing {
+                    return Err(ScriptFault::Unsupported { word: "intr", kernel: kernel.name() });
+                }
+                machine.woken_from = if on { WokenFrom::Interrupt } else { WokenFrom::Process };
+            }
             Setting::Auto(on) => self.auto = on,
             Setting::FairServer(true) => {
                 return Err(ScriptFault::Unsupported { word: "fair_server", kernel: kernel.name() });

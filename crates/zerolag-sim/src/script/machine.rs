@@ -14,7 +14,7 @@ use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::group::Shares;
 use zerolag_core::ids::{CpuId, GroupId, Id, IdVec, TaskId};
 use zerolag_core::latency::{LatencyError, LatencyNice};
-use zerolag_core::scheduler::{Effect, Scheduler, StopWork};
+use zerolag_core::scheduler::{Effect, Scheduler, StopWork, WokenFrom};
 use zerolag_core::task::{TaskSpec, TaskState};
 use zerolag_core::topology::Topology;
 use zerolag_core::units::{Instant, Nanos};
@@ -39,6 +39,8 @@ pub(super) struct Machine {
     pub(super) scheduler: Scheduler,
     pub(super) names: Names,
     pub(super) printed: Printed,
+    /// In what context `wake` wakes.
+    pub(super) woken_from: WokenFrom,
     now: Instant,
     cpu: CpuId,
     /// The CPU that executes at the moment; timers that are set interrupt it.
@@ -81,6 +83,7 @@ impl Machine {
             scheduler: boot(config, topology),
             names: Names::default(),
             printed,
+            woken_from: WokenFrom::Process,
             now: Instant::ZERO,
             cpu: CpuId(0),
             executing: CpuId(0),
@@ -323,7 +326,8 @@ impl Machine {
                 self.with_task(task, |s, t| if s.wake_new(now, cpu, t) { 0 } else { INVALID })
             }
             Event::Wake { task, sync } => {
-                self.with_old_task(task, |s, t| i64::from(s.wake(now, cpu, t, sync)))
+                let from = self.woken_from;
+                self.with_old_task(task, |s, t| i64::from(s.wake_from(now, cpu, t, sync, from)))
             }
             Event::Sleep => result_of(self.scheduler.block(now, cpu, false)),
             Event::Exit => match self.scheduler.exit(now, cpu) {

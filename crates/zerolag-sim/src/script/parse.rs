@@ -22,6 +22,7 @@ const WORDS: &[&str] = &[
     "feature",
     "sysctl",
     "fair_server",
+    "intr",
     "tick_ns",
     "clock",
     "adv",
@@ -182,6 +183,7 @@ pub(super) fn command(all: &[&str]) -> Result<Command, ScriptFault> {
             value: w.number("a value")?,
         }),
         "fair_server" => Command::Setting(Setting::FairServer(w.flag("0 or 1")?)),
+        "intr" => Command::Setting(Setting::Interrupt(w.flag("0 or 1")?)),
         "tick_ns" => {
             w.number("nanoseconds")?;
             Command::Setting(Setting::Ignored)

@@ -118,6 +118,8 @@ pub(super) enum EntityField {
     RelDeadline,
     CustomSlice,
     Weight,
+    /// The weight in units of which nice 0 has 1024.
+    TableWeight,
     ExecStart,
     SumExec,
     PrevSumExec,
@@ -125,6 +127,11 @@ pub(super) enum EntityField {
     Averages,
     RunnableWeight,
     UtilEst,
+    /// What is kept of how a task wakes others; 0 for a group.
+    LastWakeup,
+    AvgOverlap,
+    StartRuntime,
+    AvgWakeup,
     /// The last sample and the average.
     UtilEstPair,
 }
@@ -132,6 +139,7 @@ pub(super) enum EntityField {
 impl EntityField {
     pub(super) fn print(self, machine: &Machine, id: EntityId, averages: &[AverageField], line: &mut Line) {
         let entity = &machine.scheduler.entities()[id];
+        let wakes = || entity.task().map(|t| machine.scheduler.tasks()[t].wakes).unwrap_or_default();
         match self {
             Self::OnRq => line.flag("onrq", entity.on_rq),
             Self::Vruntime => line.field("v", entity.vruntime.0),
@@ -144,12 +152,17 @@ impl EntityField {
             Self::RelDeadline => line.flag("rd", entity.rel_deadline),
             Self::CustomSlice => line.flag("cs", entity.custom_slice),
             Self::Weight => line.field("w", entity.weight.0),
+            Self::TableWeight => line.field("w", entity.weight.down()),
             Self::ExecStart => line.field("ex", entity.exec_start.0),
             Self::SumExec => line.field("sum", entity.sum_exec.0),
             Self::PrevSumExec => line.field("psum", entity.prev_sum_exec.0),
             Self::Averages => AverageField::print_all(averages, &entity.avg, line),
             Self::RunnableWeight => line.field("rw", entity.runnable_weight),
             Self::UtilEst => line.field("ue", entity.avg.util_est),
+            Self::LastWakeup => line.field("lw", wakes().last_wakeup.0),
+            Self::AvgOverlap => line.field("ao", wakes().avg_overlap.0),
+            Self::StartRuntime => line.field("sr", wakes().start_runtime.0),
+            Self::AvgWakeup => line.field("aw", wakes().avg_wakeup.0),
             Self::UtilEstPair => {
                 line.field("ue", entity.avg.util_est).word(",").number(entity.avg.util_est_ewma)
             }
@@ -192,6 +205,8 @@ impl AverageField {
 #[derive(Clone, Copy)]
 pub(super) enum QueueField {
     Weight,
+    /// The weight in units of which nice 0 has 1024.
+    TableWeight,
     Nr,
     HierarchyQueued,
     HierarchyRunnable,
@@ -235,6 +250,7 @@ impl QueueField {
         let queue = &machine.scheduler.queues()[id];
         match self {
             Self::Weight => line.field("w", queue.load.0),
+            Self::TableWeight => line.field("w", queue.load.down()),
             Self::Nr => line.field("nr", queue.nr_queued),
             Self::HierarchyQueued => line.field("hq", queue.h_nr_queued),
             Self::HierarchyRunnable => line.field("hr", queue.h_nr_runnable),

@@ -32,6 +32,8 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn of(kernel: Kernel) -> &'static Self {
         match kernel {
+            Kernel::V2_6_29 => &LINUX_2_6_29,
+            Kernel::V2_6_29Pw => &LINUX_2_6_29_PW,
             Kernel::V6_1 => &LINUX_6_1,
             Kernel::EevdfRfc => &EEVDF_RFC,
             Kernel::V6_6 => &LINUX_6_6,
@@ -295,4 +297,55 @@ const LINUX_6_18: Layout = Layout {
         ]
     },
     ..LINUX_6_12
+};
+
+/// No averages, weights in units of the table, and who wakes whom.
+const LINUX_2_6_29: Layout = Layout {
+    cpu: {
+        use CpuField::*;
+        &[Curr, NeedResched, NrRunning, Clock]
+    },
+    cpu_with_domains: &[],
+    cache: &[],
+    group: {
+        use GroupField::*;
+        &[Parent, Shares]
+    },
+    group_entity: WAKING_2_6_29,
+    queue: {
+        use QueueField::*;
+        &[TableWeight, Nr, MinVruntime, Curr, Next, Last]
+    },
+    task: {
+        use TaskField::*;
+        &[Group, Cpu, State, Nice, Policy]
+    },
+    task_entity: WAKING_2_6_29,
+    task_on_machine: &[],
+    averages: &[],
+};
+
+const WAKING_2_6_29: &[EntityField] = {
+    use EntityField::*;
+    &[OnRq, Vruntime, TableWeight, ExecStart, SumExec, PrevSumExec, LastWakeup, AvgOverlap]
+};
+
+/// The patch keeps two values more.
+const LINUX_2_6_29_PW: Layout =
+    Layout { group_entity: WAKING_2_6_29_PW, task_entity: WAKING_2_6_29_PW, ..LINUX_2_6_29 };
+
+const WAKING_2_6_29_PW: &[EntityField] = {
+    use EntityField::*;
+    &[
+        OnRq,
+        Vruntime,
+        TableWeight,
+        ExecStart,
+        SumExec,
+        PrevSumExec,
+        LastWakeup,
+        AvgOverlap,
+        StartRuntime,
+        AvgWakeup,
+    ]
 };
