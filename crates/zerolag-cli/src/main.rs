@@ -10,6 +10,8 @@ mod args;
 mod cmd;
 mod failure;
 mod report;
+mod schedule;
+mod simulate;
 mod table;
 
 use std::io::{self, BufWriter, Write};

@@ -4,7 +4,19 @@
 //! Help, manual pages and shell completions are all made from these definitions. Every help text gives the
 //! unit and the default.
 
+mod latency;
 mod model;
+mod schedule;
+mod stat;
+mod timehist;
+mod workload;
+
+pub(crate) use latency::Latency;
+pub(crate) use model::{Model, ModelArgs, sorted};
+pub(crate) use schedule::{Part, Schedule, Time};
+pub(crate) use stat::{Sort, Stat};
+pub(crate) use timehist::Timehist;
+pub(crate) use workload::Workload;
 
 use std::path::PathBuf;
 
@@ -12,12 +24,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use zerolag_core::kernel::Kernel;
-use zerolag_core::units::Nanos;
 use zerolag_sim::script::Build;
-
-use super::high::settings::span;
-
-pub(crate) use model::{Model, ModelArgs, sorted};
 
 /// The Linux fair scheduler as a laboratory: run workloads on it, replay traces, ask what if.
 #[derive(Debug, Parser)]
@@ -37,6 +44,12 @@ pub(crate) enum Command {
     Run(Run),
     /// Run an event script and print the scheduler's state after each event.
     Script(Script),
+    /// Show how long tasks waited for a CPU, as perf sched latency does.
+    Latency(Latency),
+    /// Show each time that a task left a CPU, as perf sched timehist does.
+    Timehist(Timehist),
+    /// Show what each task, group and CPU of a schedule got, and who ran while tasks waited.
+    Stat(Stat),
     /// Show which features a kernel's scheduler has, their defaults, and the first and last known kernel with each.
     Features(Features),
     /// Show machines: their cores, caches and nodes, and the scheduling domains built on them.
@@ -58,28 +71,8 @@ pub(crate) enum Command {
 pub(crate) struct Run {
     /// The workload: a scenario (TOML) or an rt-app file (JSON), told apart by content; - is standard input.
     pub(crate) file: PathBuf,
-    /// The kernel whose scheduler runs it. By default what the file says, else 6.12.
-    #[arg(long, value_name = "K", value_parser = kernel())]
-    pub(crate) kernel: Option<Kernel>,
-    /// The machine it runs on: a name, Ncpu for N equal CPUs, or a file (see `zerolag topology show --help`). By default
-    /// what the file says, for an rt-app file 2cpu.
-    #[arg(long, value_name = "MACHINE")]
-    pub(crate) machine: Option<String>,
-    /// Simulated time after which the run ends, with a unit (for example 500ms). By default what the file
-    /// says, for an rt-app file that does not, 10s. The run also ends when all tasks have.
-    #[arg(long, value_name = "TIME", value_parser = span)]
-    pub(crate) duration: Option<Nanos>,
-    /// Where chance comes from, if the workload leaves anything to it. By default what the file says, else 1.
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Set a feature (on or off), a tunable or cost (a time with a unit, or a number), hz (100, 250, 300,
-    /// 1000), or costs (ideal, x86-server). May be given several times.
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub(crate) settings: Vec<String>,
-    /// Read an rt-app file as rt-app's own parser does: unknown keys are ignored, of duplicate keys the last
-    /// counts.
-    #[arg(long)]
-    pub(crate) rtapp_compat: bool,
+    #[command(flatten)]
+    pub(crate) workload: Workload,
     /// Print JSON instead of tables (schema zerolag.run/1, see docs/json.md).
     #[arg(long)]
     pub(crate) json: bool,

@@ -10,8 +10,13 @@ use zerolag_sim::sim::{Observer, Sim};
 /// How often progress is shown.
 const PARTS: u64 = 200;
 
-/// Runs until `end`, or until the simulation ends by itself.
+/// Runs until `end`, until the observer wants no more, or until the simulation ends by itself.
 pub(super) fn drive(sim: &mut Sim, end: Instant, observer: &mut impl Observer) {
+    in_parts(sim, end, |sim, until| sim.run_until(until, observer).is_none() && observer.wants_more());
+}
+
+/// Runs until `end` part by part, each by `run_until`, which says whether there is a point in going on.
+pub(crate) fn in_parts(sim: &mut Sim, end: Instant, mut run_until: impl FnMut(&mut Sim, Instant) -> bool) {
     let began = HostInstant::now();
     // Hidden by itself where standard error is no terminal.
     let progress = ProgressBar::new(PARTS).with_style(
@@ -19,7 +24,7 @@ pub(super) fn drive(sim: &mut Sim, end: Instant, observer: &mut impl Observer) {
     );
     for part in 1..=PARTS {
         let until = (u128::from(end.0) * u128::from(part) / u128::from(PARTS)) as u64;
-        if sim.run_until(Instant(until), observer).is_some() || !observer.wants_more() {
+        if !run_until(sim, Instant(until)) {
             break;
         }
         progress.inc(1);

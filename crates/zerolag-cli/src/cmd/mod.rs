@@ -2,12 +2,15 @@
 //! One module for each command.
 
 mod bench;
-mod drive;
+pub(crate) mod drive;
 mod features;
+mod latency;
 mod model;
 mod run;
 mod script;
 mod setup;
+mod stat;
+mod timehist;
 mod topology;
 
 use std::io::Write;
@@ -20,6 +23,9 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args, out),
         Command::Script(args) => script::run(&args, out),
+        Command::Latency(args) => latency::run(&args, out),
+        Command::Timehist(args) => timehist::run(&args, out),
+        Command::Stat(args) => stat::run(&args, out),
         Command::Features(args) => features::run(&args, out),
         Command::Topology(args) => topology::run(&args, out),
         Command::Model(args) => model::run(&args, out),

@@ -1,36 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `zerolag run`: runs a workload and says what each task and group got.
 
-mod drive;
 mod files;
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use zerolag_core::event::SchedEvent;
 use zerolag_core::ids::{Id, TaskId};
 use zerolag_core::units::{Instant, Nanos};
-use zerolag_sim::sim::{Sim, Stop};
+use zerolag_sim::note::Note;
+use zerolag_sim::scenario::Watches;
+use zerolag_sim::sim::{Observer, Sim, Stop};
 use zerolag_sim::workload::rtapp;
+use zerolag_trace::metrics::{Metrics, Summary};
 
 use crate::args::high::workload::Input;
 use crate::args::low;
 use crate::failure::Failure;
 use crate::report::{End, Report, TaskName};
-
-use drive::Outcome;
+use crate::simulate::{self, Listener};
 
 /// Runs the workload.
 pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
-    let input = Input::read(args, args.out.is_some())?;
+    let input = Input::read(&args.file, &args.workload, args.out.is_some())?;
     let mut sim = input.scenario.simulate().map_err(Failure::input)?;
     let watched = input.app.as_ref().filter(|_| args.out.is_some());
-    let mut observer = watched.map(|(app, compiled)| rtapp::Observer::new(app, compiled));
+    let rtapp = watched.map(|(app, compiled)| rtapp::Observer::new(app, compiled));
     let (end, watches) = (Instant(input.scenario.duration.0), input.scenario.watches());
-    let outcome = drive::drive(&mut sim, end, watches, observer.as_mut());
+    let mut listeners = Listeners { metrics: Metrics::new(), rtapp };
+    let watches = simulate::drive(&mut sim, end, watches, &mut listeners)?;
+    let Listeners { mut metrics, rtapp } = listeners;
+    metrics.advance(sim.now());
+    let record = rtapp.map(|o| o.finish(sim.now(), sim.stop().is_none(), |task| sim.task_name(task)));
 
-    let record = observer.map(|o| o.finish(sim.now(), sim.stop().is_none(), |task| sim.task_name(task)));
-
-    let report = report(&input, &sim, outcome);
+    let report = report(&input, &sim, metrics.summary(), watches);
     if let Some(dir) = &args.out {
         files::write(dir, &report, watched.map(|(app, _)| app).zip(record.as_ref()))?;
     }
@@ -43,7 +47,26 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
     verdict(sim.stop())
 }
 
-fn report(input: &Input, sim: &Sim, outcome: Outcome) -> Report {
+/// Everybody who wants to know what happens.
+struct Listeners<'a> {
+    metrics: Metrics,
+    rtapp: Option<rtapp::Observer<'a>>,
+}
+
+impl Listener for Listeners<'_> {
+    fn event(&mut self, event: &SchedEvent, _: &Sim) -> Result<(), Failure> {
+        self.metrics.feed(event);
+        Ok(())
+    }
+
+    fn note(&mut self, note: &Note) {
+        if let Some(rtapp) = &mut self.rtapp {
+            rtapp.note(note);
+        }
+    }
+}
+
+fn report(input: &Input, sim: &Sim, summary: Summary, watches: Watches) -> Report {
     let name = |index| {
         let task = TaskId::from_index(index);
         let group = sim.scheduler().tasks()[task].group;
@@ -63,15 +86,15 @@ fn report(input: &Input, sim: &Sim, outcome: Outcome) -> Report {
         seed: setup.seed,
         duration: Nanos(sim.now().0),
         end: match sim.stop() {
-            None if outcome.over => End::Models,
+            None if !watches.wants_more() => End::Models,
             None => End::Duration,
             Some(Stop::Finished) => End::Finished,
             Some(Stop::Deadlock(_)) => End::Deadlock,
             Some(Stop::Livelock { .. }) => End::Livelock,
         },
         tasks: (0..sim.task_count()).map(name).collect::<BTreeMap<_, _>>(),
-        summary: outcome.summary,
-        models: outcome.models,
+        summary,
+        models: watches.finish(sim.now()),
     }
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A report as JSON; docs/json.md describes the schema.
+//! A report, and what others are made of, as JSON; docs/json.md describes the schema.
 
 use serde_json::{Value, json};
 use zerolag_core::units::Nanos;
 use zerolag_sim::workload::model::{Better, Metric};
+use zerolag_trace::LossReport;
 use zerolag_trace::metrics::{Distribution, TaskFigures};
 
-use super::{Report, Row};
+use super::{Report, Row, figures};
 
 impl Report {
     /// The report, schema `zerolag.run/1`.
@@ -67,15 +68,7 @@ impl Report {
     }
 
     fn figures(&self, f: &TaskFigures) -> Value {
-        json!({
-            "cpu_ms": ms(f.run()),
-            "share": self.share(f),
-            "switches": f.switches_in,
-            "voluntary": f.voluntary,
-            "preempted": f.preempted,
-            "migrations": f.migrations,
-            "wakeup_us": latency(&f.wakeup),
-        })
+        figures::json(f, self.share(f))
     }
 }
 
@@ -91,8 +84,27 @@ pub(crate) fn metrics(metrics: &[Metric]) -> Vec<Value> {
     metrics.iter().map(metric).collect()
 }
 
+/// What was missing in a recording.
+pub(crate) fn loss(loss: &LossReport) -> Value {
+    json!({
+        "events": loss.events,
+        "cut_short": loss.cut_short,
+        "lost": loss.lost,
+        "lost_unknown": loss.lost_unknown,
+        "not_understood": loss.not_understood,
+        "reordered": loss.reordered,
+        "steps_back": loss.steps_back,
+        "broken_chains": loss.broken_chains,
+        "runs_without_wakeup": loss.runs_without_wakeup,
+        "wakeups_without_run": loss.wakeups_without_run,
+        "reused_pids": loss.reused_pids,
+        "head_ms": ms(loss.head),
+        "tail_ms": ms(loss.tail),
+    })
+}
+
 /// A distribution of latencies in microseconds.
-fn latency(distribution: &Distribution) -> Value {
+pub(crate) fn latency(distribution: &Distribution) -> Value {
     match distribution.percentiles() {
         None => json!({ "n": 0 }),
         Some(p) => json!({
@@ -108,14 +120,14 @@ fn latency(distribution: &Distribution) -> Value {
 }
 
 /// Both objects in one.
-fn with(mut first: Value, second: Value) -> Value {
+pub(crate) fn with(mut first: Value, second: Value) -> Value {
     if let (Value::Object(first), Value::Object(second)) = (&mut first, second) {
         first.extend(second);
     }
     first
 }
 
-fn ms(t: Nanos) -> f64 {
+pub(crate) fn ms(t: Nanos) -> f64 {
     t.0 as f64 / 1e6
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a run comes to: figures per task and per group, as a table or as JSON.
 
+pub(crate) mod figures;
 pub(crate) mod json;
-mod text;
+pub(crate) mod rows;
+pub(crate) mod text;
 
 use std::collections::BTreeMap;
 
@@ -12,8 +14,7 @@ use zerolag_sim::scenario::ModelPart;
 use zerolag_sim::workload::model::Outcome;
 use zerolag_trace::metrics::{Summary, TaskFigures};
 
-/// More tasks than this are added up by what they were made from: nobody reads four hundred lines.
-const ROWS_MAX: usize = 50;
+use rows::{ROWS_MAX, Row, ancestors};
 
 /// What is known of a task beside its figures.
 #[derive(Clone, Debug)]
@@ -72,15 +73,6 @@ impl End {
     }
 }
 
-/// A line of figures: one task, or several added up.
-struct Row {
-    name: String,
-    group: String,
-    /// How many tasks it stands for.
-    tasks: usize,
-    figures: TaskFigures,
-}
-
 impl Report {
     /// The fraction of one CPU's time.
     fn share(&self, figures: &TaskFigures) -> f64 {
@@ -107,41 +99,7 @@ impl Report {
         self.added_up(|task| ancestors(&task.group).map(|path| (String::new(), path.to_owned())).collect())
     }
 
-    /// Adds each task's figures to the rows that `keys` names by name and group; in the order in which they
-    /// first come up.
     fn added_up(&self, keys: impl Fn(&TaskName) -> Vec<(String, String)>) -> Vec<Row> {
-        let mut rows: Vec<Row> = Vec::new();
-        for (id, task) in &self.tasks {
-            for (name, group) in keys(task) {
-                let at = rows.iter().position(|r| (&r.name, &r.group) == (&name, &group));
-                let at = at.unwrap_or_else(|| {
-                    rows.push(Row { name, group, tasks: 0, figures: TaskFigures::default() });
-                    rows.len() - 1
-                });
-                rows[at].tasks += 1;
-                if let Some(figures) = self.summary.tasks.get(id) {
-                    rows[at].figures.add(figures);
-                }
-            }
-        }
-        rows
-    }
-}
-
-/// The groups that a path leads through, the root first: `/`, `/a`, `/a/b`.
-fn ancestors(path: &str) -> impl Iterator<Item = &str> {
-    let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
-    std::iter::once("/").chain(ends.filter(|&end| end > 1).map(|end| &path[..end]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_leads_through_its_ancestors() {
-        assert_eq!(ancestors("/").collect::<Vec<_>>(), ["/"]);
-        assert_eq!(ancestors("/a").collect::<Vec<_>>(), ["/", "/a"]);
-        assert_eq!(ancestors("/a/bc/d").collect::<Vec<_>>(), ["/", "/a", "/a/bc", "/a/bc/d"]);
+        rows::added_up(self.tasks.keys().copied(), &self.summary, |task| keys(&self.tasks[&task]))
     }
 }

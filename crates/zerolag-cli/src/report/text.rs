@@ -4,25 +4,10 @@
 use std::io::{self, Write};
 
 use zerolag_core::units::Nanos;
-use zerolag_trace::metrics::Percentiles;
 
+use super::figures::{self, COLUMNS};
 use super::{Report, Row};
 use crate::table;
-
-const FIGURES: [&str; 12] = [
-    ">CPU_MS",
-    ">SHARE",
-    ">VOLUNTARY",
-    ">PREEMPTED",
-    ">MIGRATIONS",
-    ">WAKEUPS",
-    ">P50_US",
-    ">P90_US",
-    ">P95_US",
-    ">P99_US",
-    ">P99.9_US",
-    ">MAX_US",
-];
 
 impl Report {
     /// Prints it. Shares are of one CPU's time; latencies are from wake-up to running.
@@ -41,17 +26,17 @@ impl Report {
         writeln!(out)?;
         let tasks = self.task_rows();
         if tasks.len() == self.tasks.len() {
-            let columns = [&["TASK", "GROUP"][..], &FIGURES].concat();
+            let columns = [&["TASK", "GROUP"][..], &COLUMNS].concat();
             let rows = tasks.iter().map(|row| self.cells([row.name.clone(), row.group.clone()], row));
             table::write(out, &columns, rows)?;
         } else {
-            let columns = [&["TASKS OF", "GROUP", ">N"][..], &FIGURES].concat();
+            let columns = [&["TASKS OF", "GROUP", ">N"][..], &COLUMNS].concat();
             let named = |row: &Row| [row.name.clone(), row.group.clone(), row.tasks.to_string()];
             table::write(out, &columns, tasks.iter().map(|row| self.cells(named(row), row)))?;
         }
         let groups = self.group_rows();
         if groups.len() > 1 {
-            let columns = [&["GROUP", ">TASKS"][..], &FIGURES].concat();
+            let columns = [&["GROUP", ">TASKS"][..], &COLUMNS].concat();
             writeln!(out)?;
             let rows = groups.iter().map(|row| self.cells([row.group.clone(), row.tasks.to_string()], row));
             table::write(out, &columns, rows)?;
@@ -66,32 +51,17 @@ impl Report {
     }
 
     fn cells<const N: usize>(&self, names: [String; N], row: &Row) -> Vec<String> {
-        let f = &row.figures;
-        let counts = [
-            ms(f.run()),
-            format!("{:.2}%", 100.0 * self.share(f)),
-            f.voluntary.to_string(),
-            f.preempted.to_string(),
-            f.migrations.to_string(),
-        ];
-        names.into_iter().chain(counts).chain(latencies(f.wakeup.percentiles())).collect()
+        names.into_iter().chain(figures::cells(&row.figures, self.share(&row.figures))).collect()
     }
 }
 
-fn latencies(percentiles: Option<Percentiles>) -> Vec<String> {
-    let Some(p) = percentiles else {
-        return std::iter::once("0".to_owned()).chain(std::iter::repeat_n("-".to_owned(), 6)).collect();
-    };
-    vec![p.n.to_string(), us(p.p50), us(p.p90), us(p.p95), us(p.p99), us(p.p999), us(p.max)]
-}
-
 /// Milliseconds with three decimals, cut.
-fn ms(t: Nanos) -> String {
+pub(crate) fn ms(t: Nanos) -> String {
     format!("{}.{:03}", t.0 / 1_000_000, t.0 / 1_000 % 1_000)
 }
 
 /// Microseconds with one decimal, cut.
-fn us(t: Nanos) -> String {
+pub(crate) fn us(t: Nanos) -> String {
     format!("{}.{}", t.0 / 1_000, t.0 / 100 % 10)
 }
 

@@ -5,7 +5,7 @@
 //! runnable; its delay ends with the next switch in. A wake-up of a task that is not asleep changes
 //! nothing.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -13,7 +13,7 @@ use zerolag_core::event::{EventKind, PrevState, SchedEvent};
 use zerolag_core::ids::TaskId;
 use zerolag_core::units::{Instant, Nanos};
 
-use super::Seconds;
+use super::{Seconds, Selection};
 use crate::dense::at;
 use crate::tasks::TaskTable;
 
@@ -31,6 +31,7 @@ pub enum Perf {
 #[derive(Clone, Debug, Default)]
 pub struct Latency {
     perf: Perf,
+    selection: Selection,
     tasks: Vec<Option<Delays>>,
     current: Vec<Option<Option<TaskId>>>,
     timed_wakeups: u64,
@@ -94,18 +95,23 @@ impl Delays {
 
 impl Latency {
     /// Nothing collected yet.
-    pub fn new(perf: Perf) -> Self {
-        Self { perf, ..Self::default() }
+    pub fn new(perf: Perf, selection: Selection) -> Self {
+        Self { perf, selection, ..Self::default() }
     }
 
-    /// Takes the next event in.
+    /// Takes the next event in. As perf has it, nothing that happens on other CPUs than those selected is
+    /// looked at. A delay belongs to the time at which it ends.
     pub fn feed(&mut self, event: &SchedEvent) {
+        if !self.selection.has_cpu(event.cpu) {
+            return;
+        }
         let now = event.time;
+        let selected = self.selection.has_time(now);
         let waits = State::Waiting { since: now };
         match event.kind {
             EventKind::Switch { prev, prev_state, next } => {
                 let current = at(&mut self.current, event.cpu);
-                self.broken_chains += u64::from(current.is_some_and(|c| c != prev));
+                self.broken_chains += u64::from(selected && current.is_some_and(|c| c != prev));
                 *current = Some(next);
                 if let Some(prev) = prev {
                     let state = match (prev_state, self.perf) {
@@ -120,6 +126,9 @@ impl Latency {
                     if let State::Waiting { since } | State::Waking { since } = task.state {
                         let delay = now.saturating_since(since);
                         task.state = State::Running;
+                        if !selected {
+                            return;
+                        }
                         task.total += delay;
                         task.switches += 1;
                         if delay > task.max {
@@ -138,10 +147,15 @@ impl Latency {
                 let task = self.task(task, State::Asleep);
                 if matches!(task.state, State::Asleep | State::Waking { .. }) {
                     task.state = waits;
-                    self.timed_wakeups += 1;
+                    self.timed_wakeups += u64::from(selected);
                 }
             }
-            EventKind::Runtime { task, ran } => self.task(task, waits).run += ran,
+            EventKind::Runtime { task, ran } => {
+                let task = self.task(task, waits);
+                if selected {
+                    task.run += ran;
+                }
+            }
             _ => {}
         }
     }
@@ -151,11 +165,18 @@ impl Latency {
         at(&mut self.tasks, task).get_or_insert(Delays::new(first))
     }
 
-    /// Writes the table: a row per name, or per task if `by_pid`; the longest mean delay first.
+    /// Writes the table: a row per name, or per task if `by_pid`; what is largest by the first key, then by
+    /// the next, comes first.
     ///
     /// # Errors
     /// If `out` fails.
-    pub fn write(&self, names: &TaskTable, by_pid: bool, out: &mut impl fmt::Write) -> fmt::Result {
+    pub fn write(
+        &self,
+        names: &TaskTable,
+        by_pid: bool,
+        sort: &[Key],
+        out: &mut impl fmt::Write,
+    ) -> fmt::Result {
         let rule = |n| "-".repeat(n);
         writeln!(out, "\n {}", rule(139))?;
         writeln!(
@@ -165,17 +186,19 @@ impl Latency {
         )?;
         writeln!(out, " {}", rule(139))?;
         let (mut run, mut switches) = (Nanos::ZERO, 0);
-        for (name, row) in self.rows(names, by_pid) {
+        for row in self.rows(names, by_pid, sort) {
             run += row.run;
             switches += row.switches;
             let ms = |n: Nanos| n.0 as f64 / 1e6;
+            let count = if row.tasks > 1 { format!("({})", row.tasks) } else { row.pid.to_string() };
+            let name = format!("{}:{count} ", row.comm);
             writeln!(
                 out,
                 "  {name:<22}|{:11.3} ms |{:9} | avg:{:8.3} ms | max:{:8.3} ms | max start: {:>12} s | max end: \
                  {:>12} s",
                 ms(row.run),
                 row.switches,
-                ms(row.mean()),
+                ms(row.mean),
                 ms(row.max),
                 Seconds(row.max_start),
                 Seconds(row.max_end),
@@ -192,26 +215,89 @@ impl Latency {
         writeln!(out)
     }
 
-    /// Names with their delays in the order of the table.
-    fn rows(&self, names: &TaskTable, by_pid: bool) -> Vec<(String, Delays)> {
+    /// The rows of the table in its order.
+    pub fn rows(&self, names: &TaskTable, by_pid: bool, sort: &[Key]) -> Vec<Row> {
         let mut merged: BTreeMap<(&str, Option<TaskId>), (TaskId, Delays)> = BTreeMap::new();
         for (task, delays) in (0..).map(TaskId).zip(&self.tasks) {
             let Some(delays) = delays else { continue };
+            if !self.selection.has_task(Some(task), names) {
+                continue;
+            }
             merged
                 .entry((names.comm(task), by_pid.then_some(task)))
                 .and_modify(|(_, sum)| sum.merge(delays))
                 .or_insert((task, *delays));
         }
-        let mut rows: Vec<(String, Delays)> = merged
+        let mut rows: Vec<Row> = merged
             .into_iter()
             .filter(|(_, (_, delays))| delays.switches > 0)
-            .map(|((comm, _), (task, delays))| {
-                let pid = names.pid(task).unwrap_or(0);
-                let count = delays.merged;
-                (if count > 1 { format!("{comm}:({count}) ") } else { format!("{comm}:{pid} ") }, delays)
+            .map(|((comm, _), (task, delays))| Row {
+                comm: comm.to_owned(),
+                pid: names.pid(task).unwrap_or(0),
+                tasks: delays.merged,
+                run: delays.run,
+                switches: delays.switches,
+                mean: delays.mean(),
+                max: delays.max,
+                max_start: delays.max_start,
+                max_end: delays.max_end,
             })
             .collect();
-        rows.sort_by_key(|(_, d)| Reverse((d.mean(), d.max, d.switches, d.run)));
+        let largest_first = |a: &Row, b: &Row| {
+            let keys = sort.iter().chain(&Key::ALL);
+            keys.map(|key| key.of(b).cmp(&key.of(a))).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        };
+        rows.sort_by(largest_first);
         rows
+    }
+}
+
+/// A row of the table: one task, or all that have the same name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The name.
+    pub comm: String,
+    /// The pid of the first of them.
+    pub pid: u32,
+    /// How many there are.
+    pub tasks: u32,
+    /// CPU time charged.
+    pub run: Nanos,
+    /// How often a delay ended.
+    pub switches: u64,
+    /// The mean delay, rounded down.
+    pub mean: Nanos,
+    /// The longest delay.
+    pub max: Nanos,
+    /// When that began.
+    pub max_start: Instant,
+    /// When that ended.
+    pub max_end: Instant,
+}
+
+/// What rows are sorted by, by perf's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// The mean delay.
+    Avg,
+    /// The longest delay.
+    Max,
+    /// The number of switches.
+    Switch,
+    /// The time charged.
+    Runtime,
+}
+
+impl Key {
+    /// In the order in which perf uses them.
+    pub const ALL: [Self; 4] = [Self::Avg, Self::Max, Self::Switch, Self::Runtime];
+
+    const fn of(self, row: &Row) -> u64 {
+        match self {
+            Self::Avg => row.mean.0,
+            Self::Max => row.max.0,
+            Self::Switch => row.switches,
+            Self::Runtime => row.run.0,
+        }
     }
 }

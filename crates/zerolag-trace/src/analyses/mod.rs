@@ -11,9 +11,11 @@ use std::fmt;
 use zerolag_core::units::{Instant, NSEC_PER_MSEC, NSEC_PER_SEC, Nanos};
 
 pub mod latency;
+mod selection;
 pub mod timehist;
 
 pub use latency::{Latency, Perf};
+pub use selection::Selection;
 pub use timehist::{Columns, Timehist};
 
 /// Nanoseconds in a microsecond.

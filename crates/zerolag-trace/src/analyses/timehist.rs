@@ -19,7 +19,7 @@ use zerolag_core::event::{EventKind, PrevState, SchedEvent};
 use zerolag_core::ids::{CpuId, TaskId};
 use zerolag_core::units::{Instant, Nanos};
 
-use super::{Millis, Seconds};
+use super::{Millis, Seconds, Selection};
 use crate::dense::at;
 use crate::tasks::TaskTable;
 
@@ -39,10 +39,57 @@ pub struct Columns {
 /// perf's width of a task's name.
 const NAME_WIDTH: usize = 30;
 
-/// Writes a row per switch, and a summary at the end.
+/// Something that a history shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// A task, or the idle task, left its CPU.
+    Out {
+        /// When, cut to the selected time.
+        time: Instant,
+        /// Which CPU.
+        cpu: CpuId,
+        /// Who.
+        task: Option<TaskId>,
+        /// Why.
+        state: PrevState,
+        /// Who comes after.
+        next: Option<TaskId>,
+        /// What it did before.
+        times: Times,
+    },
+    /// A task was woken.
+    Awakened {
+        /// When.
+        time: Instant,
+        /// On which CPU the waker was.
+        cpu: CpuId,
+        /// Who ran there, if that is known.
+        by: Option<Option<TaskId>>,
+        /// Who.
+        task: TaskId,
+    },
+    /// A task was moved.
+    Migrated {
+        /// When.
+        time: Instant,
+        /// On which CPU that was done.
+        cpu: CpuId,
+        /// Who ran there, if that is known.
+        by: Option<Option<TaskId>>,
+        /// Who.
+        task: TaskId,
+        /// Where it was.
+        from: CpuId,
+        /// Where it is.
+        to: CpuId,
+    },
+}
+
+/// Makes a row per switch, and a summary at the end.
 #[derive(Clone, Debug, Default)]
 pub struct Timehist {
     columns: Columns,
+    selection: Selection,
     tasks: Vec<History>,
     /// The history of each CPU's idle task.
     idle: Vec<History>,
@@ -62,7 +109,7 @@ struct Cpu {
 /// What is known of a task's past.
 #[derive(Clone, Debug, Default)]
 struct History {
-    last_out: Option<(Instant, PrevState)>,
+    last_out: Option<Instant>,
     ready: Option<Instant>,
     ended: bool,
     migrations: u64,
@@ -71,34 +118,60 @@ struct History {
 }
 
 /// The three times of one row.
-#[derive(Clone, Copy, Debug, Default)]
-struct Times {
-    wait: Nanos,
-    delay: Nanos,
-    run: Nanos,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// From the last switch out to this switch in.
+    pub wait: Nanos,
+    /// The part of it that the task was ready.
+    pub delay: Nanos,
+    /// From the switch in to this switch out.
+    pub run: Nanos,
+}
+
+/// The runs of one task, as the summary has them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Runs {
+    /// Who.
+    pub task: TaskId,
+    /// How many.
+    pub count: u64,
+    /// How long in all.
+    pub total: Nanos,
+    /// The shortest.
+    pub min: Nanos,
+    /// The mean, rounded down.
+    pub mean: Nanos,
+    /// The longest.
+    pub max: Nanos,
+    /// The standard error of the mean in percent of it, which perf calls `stddev`.
+    pub error_percent: f64,
+    /// Migrations, counted only if they are shown.
+    pub migrations: u64,
+    /// It has ended.
+    pub ended: bool,
 }
 
 impl History {
     /// The task leaves a CPU at `now`, on which the previous switch was at `since`.
-    fn switched_out(&mut self, since: Option<Instant>, now: Instant, state: PrevState) -> Times {
-        let mut times = Times::default();
-        if let Some(since) = since {
-            times.run = now.saturating_since(since);
-            times.delay = self.ready.map_or(Nanos::ZERO, |ready| since.saturating_since(ready));
-            times.wait = self.last_out.map_or(Nanos::ZERO, |(out, _)| since.saturating_since(out));
+    fn times(&self, since: Option<Instant>, now: Instant) -> Times {
+        let Some(since) = since else { return Times::default() };
+        Times {
+            run: now.saturating_since(since),
+            delay: self.ready.map_or(Nanos::ZERO, |ready| since.saturating_since(ready)),
+            wait: self.last_out.map_or(Nanos::ZERO, |out| since.saturating_since(out)),
         }
+    }
+
+    fn count(&mut self, times: Times) {
         self.runs.add(times.run);
         self.run_total += times.run;
-        self.last_out = Some((now, state));
-        self.ready = None;
-        times
     }
 }
 
 impl Timehist {
-    /// A history with these columns.
-    pub fn new(columns: Columns) -> Self {
-        Self { columns, ..Self::default() }
+    /// A history with these columns, of what is selected.
+    pub fn new(columns: Columns, selection: Selection) -> Self {
+        Self { columns, selection, ..Self::default() }
     }
 
     /// Writes the head of the table.
@@ -126,35 +199,30 @@ impl Timehist {
         writeln!(out, "{} {}  {}  {}  {}  {}{rule}", dash(15), dash(6), dash(w), dash(9), dash(9), dash(9))
     }
 
-    /// Takes the next event in and writes what rows it causes.
-    ///
-    /// # Errors
-    /// If `out` fails.
-    pub fn feed(&mut self, event: &SchedEvent, names: &TaskTable, out: &mut impl fmt::Write) -> fmt::Result {
+    /// Takes the next event in; gives the row that it causes, if that is selected.
+    pub fn feed(&mut self, event: &SchedEvent, names: &TaskTable) -> Option<Row> {
         match event.kind {
-            EventKind::Switch { prev, prev_state, next } => {
-                self.switch(event, prev, prev_state, next, names, out)
-            }
+            EventKind::Switch { prev, prev_state, next } => self.switch(event, prev, prev_state, next, names),
             EventKind::Waking { task, .. } => {
                 self.has_waking = true;
-                self.ready(event, task, names, out)
+                self.ready(event, task)
             }
-            EventKind::WakeupNew { task, .. } => self.ready(event, task, names, out),
-            EventKind::Wakeup { task, .. } if !self.has_waking => self.ready(event, task, names, out),
+            EventKind::WakeupNew { task, .. } => self.ready(event, task),
+            EventKind::Wakeup { task, .. } if !self.has_waking => self.ready(event, task),
             EventKind::Migrate { task, from, to } => {
                 // perf counts them only if it shows them.
                 if !self.columns.migrations {
-                    return Ok(());
+                    return None;
                 }
                 at(&mut self.tasks, task).migrations += 1;
-                let migrated = name(Some(task), names);
-                self.remark(event, format_args!("migrated: {migrated} cpu {from} => {to}"), names, out)
+                let (time, cpu, by) = self.place(event)?;
+                Some(Row::Migrated { time, cpu, by, task, from, to })
             }
             EventKind::Exit { task } => {
                 at(&mut self.tasks, task).ended = true;
-                Ok(())
+                None
             }
-            _ => Ok(()),
+            _ => None,
         }
     }
 
@@ -165,70 +233,123 @@ impl Timehist {
         prev_state: PrevState,
         next: Option<TaskId>,
         names: &TaskTable,
-        out: &mut impl fmt::Write,
-    ) -> fmt::Result {
-        let now = event.time;
-        self.first.get_or_insert(now);
-        self.last = now;
+    ) -> Option<Row> {
+        let Self { selection, .. } = &*self;
+        let time = event.time.min(selection.to.unwrap_or(Instant::MAX));
+        let begun = selection.from.is_none_or(|from| from <= time);
+        let shown = selection.has_task(prev, names);
+        let counted = selection.has_cpu(event.cpu);
+        let from = selection.from.unwrap_or(Instant::ZERO);
+        if begun {
+            self.first.get_or_insert(time);
+        }
         let cpu = at(&mut self.cpus, event.cpu);
-        let since = cpu.last_switch.replace(now);
+        let since = cpu.last_switch.replace(event.time);
         cpu.current = Some(next);
+        let over = since.is_some_and(|since| since > time);
+        if !over {
+            self.last = time;
+        }
         let history = match prev {
             Some(task) => at(&mut self.tasks, task),
             None => at(&mut self.idle, event.cpu),
         };
-        let times = history.switched_out(since, now, prev_state);
+        // What began before the selected time counts from there.
+        let times = history.times(since.map(|since| since.max(from)), time);
+        let row = begun && !over && shown && counted;
+        if row {
+            history.count(times);
+        }
+        (history.last_out, history.ready) = (Some(event.time), None);
         history.ended |= prev_state == PrevState::Dead;
-
-        write_start(event, &name(prev, names), out)?;
-        write!(out, "{:6} {:6} {:6} ", Millis(times.wait), Millis(times.delay), Millis(times.run))?;
-        if self.columns.state {
-            let letter = if prev.is_none() { 'I' } else { letter(prev_state) };
-            write!(out, " {letter:>5} ")?;
-        }
-        if self.columns.next {
-            let next = match next {
-                Some(task) => format!("next: {}[{}]", names.comm(task), names.pid(task).unwrap_or(0)),
-                None => format!("next: swapper/{}[0]", event.cpu),
-            };
-            write!(out, " {next:NAME_WIDTH$}")?;
-        } else if self.columns.wakeups {
-            write!(out, "  {:NAME_WIDTH$}", "")?;
-        }
-        writeln!(out)
+        row.then_some(Row::Out { time, cpu: event.cpu, task: prev, state: prev_state, next, times })
     }
 
     /// `task` is ready to run.
-    fn ready(
-        &mut self,
-        event: &SchedEvent,
-        task: TaskId,
-        names: &TaskTable,
-        out: &mut impl fmt::Write,
-    ) -> fmt::Result {
+    fn ready(&mut self, event: &SchedEvent, task: TaskId) -> Option<Row> {
         at(&mut self.tasks, task).ready.get_or_insert(event.time);
         if !self.columns.wakeups {
-            return Ok(());
+            return None;
         }
-        let woken = name(Some(task), names);
-        self.remark(event, format_args!("awakened: {woken}"), names, out)
+        let (time, cpu, by) = self.place(event)?;
+        Some(Row::Awakened { time, cpu, by, task })
     }
 
-    /// A row without times, about something that the current task did.
-    fn remark(
-        &mut self,
-        event: &SchedEvent,
-        what: fmt::Arguments<'_>,
-        names: &TaskTable,
-        out: &mut impl fmt::Write,
-    ) -> fmt::Result {
-        let name = match at(&mut self.cpus, event.cpu).current {
-            Some(Some(task)) => name(Some(task), names),
-            Some(None) => "swapper".to_owned(),
-            None => "?".to_owned(),
-        };
-        write_start(event, &name, out)?;
-        writeln!(out, "  {:9}  {:9}  {:9} {what}", "", "", "")
+    /// When, where and in whose context something happened, if that is selected.
+    fn place(&mut self, event: &SchedEvent) -> Option<(Instant, CpuId, Option<Option<TaskId>>)> {
+        let selected = self.selection.has_time(event.time) && self.selection.has_cpu(event.cpu);
+        selected.then(|| (event.time, event.cpu, at(&mut self.cpus, event.cpu).current))
+    }
+
+    /// Writes a row.
+    ///
+    /// # Errors
+    /// If `out` fails.
+    pub fn write_row(&self, row: &Row, names: &TaskTable, out: &mut impl fmt::Write) -> fmt::Result {
+        match *row {
+            Row::Out { time, cpu, task, state, next, times } => {
+                write_start(time, cpu, &name(task, names), out)?;
+                write!(out, "{:6} {:6} {:6} ", Millis(times.wait), Millis(times.delay), Millis(times.run))?;
+                if self.columns.state {
+                    let letter = if task.is_none() { 'I' } else { letter(state) };
+                    write!(out, " {letter:>5} ")?;
+                }
+                if self.columns.next {
+                    let next = match next {
+                        Some(task) => format!("next: {}[{}]", names.comm(task), names.pid(task).unwrap_or(0)),
+                        None => format!("next: swapper/{cpu}[0]"),
+                    };
+                    write!(out, " {next:NAME_WIDTH$}")?;
+                } else if self.columns.wakeups {
+                    write!(out, "  {:NAME_WIDTH$}", "")?;
+                }
+                writeln!(out)
+            }
+            Row::Awakened { time, cpu, by, task } => {
+                write_remark(time, cpu, by, names, out)?;
+                writeln!(out, "awakened: {}", name(Some(task), names))
+            }
+            Row::Migrated { time, cpu, by, task, from, to } => {
+                write_remark(time, cpu, by, names, out)?;
+                writeln!(out, "migrated: {} cpu {from} => {to}", name(Some(task), names))
+            }
+        }
+    }
+
+    /// What each task ran, in perf's order.
+    pub fn runs(&self, names: &TaskTable) -> Vec<Runs> {
+        let mut all: Vec<Runs> = (0..)
+            .map(TaskId)
+            .zip(&self.tasks)
+            .filter(|(_, history)| history.runs.n > 0)
+            .map(|(task, history)| Runs {
+                task,
+                count: history.runs.n,
+                total: history.run_total,
+                min: history.runs.min,
+                mean: Nanos(history.runs.mean as u64),
+                max: history.runs.max,
+                error_percent: history.runs.relative_error_percent(),
+                migrations: history.migrations,
+                ended: history.ended,
+            })
+            .collect();
+        // perf keeps threads in 256 buckets by tid.
+        all.sort_by_key(|runs| {
+            let pid = names.pid(runs.task).unwrap_or(0);
+            (pid % 256, pid)
+        });
+        all
+    }
+
+    /// How often and how long each CPU idled, and how long the history is.
+    pub fn idle(&self) -> (Vec<(CpuId, u64, Nanos)>, Nanos) {
+        let none = History::default();
+        let cpus = self.cpus.iter().enumerate().map(|(cpu, _)| {
+            let idle = self.idle.get(cpu).unwrap_or(&none);
+            (CpuId(cpu as u32), idle.runs.n, idle.run_total)
+        });
+        (cpus.collect(), self.last.saturating_since(self.first.unwrap_or_default()))
     }
 
     /// Writes the summary (`--summary`): a row per task, idle time per CPU, totals.
@@ -249,45 +370,34 @@ impl Timehist {
             ""
         )?;
         writeln!(out, "{}", "-".repeat(117))?;
-        let mut ran: Vec<(TaskId, &History)> =
-            (0..).map(TaskId).zip(&self.tasks).filter(|(_, h)| h.runs.n > 0).collect();
-        // perf keeps threads in 256 buckets by tid.
-        ran.sort_by_key(|&(task, _)| {
-            let pid = names.pid(task).unwrap_or(0);
-            (pid % 256, pid)
-        });
-        let (ended, living): (Vec<_>, Vec<_>) = ran.iter().partition(|(_, h)| h.ended);
-        for &(task, history) in &living {
-            write_task(task, history, names, out)?;
+        let ran = self.runs(names);
+        let (ended, living): (Vec<_>, Vec<_>) = ran.iter().partition(|runs| runs.ended);
+        for runs in &living {
+            write_task(runs, names, out)?;
         }
         if living.is_empty() {
             writeln!(out, "<no still running tasks>")?;
         }
         writeln!(out, "\nTerminated tasks:")?;
-        for &(task, history) in &ended {
-            write_task(task, history, names, out)?;
+        for runs in &ended {
+            write_task(runs, names, out)?;
         }
         if ended.is_empty() {
             writeln!(out, "<no terminated tasks>")?;
         }
-        let total = self.last.saturating_since(self.first.unwrap_or_default());
+        let (idle, total) = self.idle();
         writeln!(out, "\nIdle stats:")?;
-        for (cpu, _) in self.cpus.iter().enumerate() {
-            match self.idle.get(cpu).filter(|h| h.runs.n > 0) {
-                Some(idle) => {
-                    let percent = idle.run_total.0 as f64 * 100.0 / total.0.max(1) as f64;
-                    writeln!(
-                        out,
-                        "    CPU {cpu:2} idle for {:6}  msec  ({percent:6.2}%)",
-                        Millis(idle.run_total)
-                    )?;
-                }
-                None => writeln!(out, "    CPU {cpu:2} idle entire time window")?,
+        for &(CpuId(cpu), times, span) in &idle {
+            if times > 0 {
+                let percent = span.0 as f64 * 100.0 / total.0.max(1) as f64;
+                writeln!(out, "    CPU {cpu:2} idle for {:6}  msec  ({percent:6.2}%)", Millis(span))?;
+            } else {
+                writeln!(out, "    CPU {cpu:2} idle entire time window")?;
             }
         }
-        let runs = |histories: &mut dyn Iterator<Item = &History>| histories.map(|h| h.runs.n).sum::<u64>();
-        let switches = runs(&mut ran.iter().map(|&(_, h)| h)) + runs(&mut self.idle.iter());
-        let run = ran.iter().map(|(_, h)| h.run_total.0).sum();
+        let idles = idle.iter().map(|&(_, times, _)| times).sum::<u64>();
+        let switches = ran.iter().map(|runs| runs.count).sum::<u64>() + idles;
+        let run = ran.iter().map(|runs| runs.total.0).sum();
         writeln!(out, "\n    Total number of unique tasks: {}", ran.len())?;
         writeln!(out, "Total number of context switches: {switches}")?;
         writeln!(out, "           Total run time (msec): {:2} ", Millis(Nanos(run)))?;
@@ -295,25 +405,41 @@ impl Timehist {
     }
 }
 
-fn write_start(event: &SchedEvent, name: &str, out: &mut impl fmt::Write) -> fmt::Result {
-    let CpuId(cpu) = event.cpu;
-    write!(out, "{:>15} [{cpu:04}]  {name:NAME_WIDTH$} ", Seconds(event.time))
+fn write_start(time: Instant, cpu: CpuId, name: &str, out: &mut impl fmt::Write) -> fmt::Result {
+    write!(out, "{:>15} [{:04}]  {name:NAME_WIDTH$} ", Seconds(time), cpu.0)
 }
 
-fn write_task(task: TaskId, history: &History, names: &TaskTable, out: &mut impl fmt::Write) -> fmt::Result {
-    let parent = names.get(task).and_then(|t| t.parent).and_then(|p| names.pid(p)).map_or(-1, i64::from);
-    let runs = &history.runs;
+/// The beginning of a row without times, about something that the current task did.
+fn write_remark(
+    time: Instant,
+    cpu: CpuId,
+    by: Option<Option<TaskId>>,
+    names: &TaskTable,
+    out: &mut impl fmt::Write,
+) -> fmt::Result {
+    let name = match by {
+        Some(Some(task)) => name(Some(task), names),
+        Some(None) => "swapper".to_owned(),
+        None => "?".to_owned(),
+    };
+    write_start(time, cpu, &name, out)?;
+    write!(out, "  {:9}  {:9}  {:9} ", "", "", "")
+}
+
+fn write_task(runs: &Runs, names: &TaskTable, out: &mut impl fmt::Write) -> fmt::Result {
+    let info = names.get(runs.task);
+    let parent = info.and_then(|t| t.parent).and_then(|p| names.pid(p)).map_or(-1, i64::from);
     writeln!(
         out,
         "{:>NAME_WIDTH$}   {parent:5}  {:9} {:8} {:6} {:7} {:7}   {:5.2}   {:5}",
-        name(Some(task), names),
-        runs.n,
-        Millis(history.run_total),
+        name(Some(runs.task), names),
+        runs.count,
+        Millis(runs.total),
         Millis(runs.min),
-        Millis(Nanos(runs.mean as u64)),
+        Millis(runs.mean),
         Millis(runs.max),
-        runs.relative_error_percent(),
-        history.migrations,
+        runs.error_percent,
+        runs.migrations,
     )
 }
 
@@ -328,7 +454,8 @@ fn name(task: Option<TaskId>, names: &TaskTable) -> String {
     }
 }
 
-const fn letter(state: PrevState) -> char {
+/// The state as perf shows it.
+pub const fn letter(state: PrevState) -> char {
     match state {
         PrevState::Runnable | PrevState::Preempted => 'R',
         PrevState::Sleeping => 'S',

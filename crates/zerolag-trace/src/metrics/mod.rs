@@ -139,7 +139,7 @@ impl TaskFigures {
 }
 
 /// Figures of one CPU. What is neither busy nor idle time passed before its first switch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CpuFigures {
     /// Time during which a task ran.
     pub busy: Nanos,
@@ -147,6 +147,10 @@ pub struct CpuFigures {
     pub idle: Nanos,
     /// Number of switches.
     pub switches: u64,
+    /// From `sched_wakeup` to running, of tasks that then ran here.
+    pub wakeup: Distribution,
+    /// From being preempted to running again, of tasks that then ran here.
+    pub preempt_delay: Distribution,
 }
 
 /// The figures of a whole schedule.
@@ -229,6 +233,24 @@ impl Metrics {
         self.overload.advance(now);
     }
 
+    /// Counts from `now` on, and forgets what was counted before; who runs and who waits is not forgotten.
+    /// A wait that began before counts whole when it ends.
+    pub fn restart(&mut self, now: Instant) {
+        self.advance(now);
+        (self.first, self.events) = (Some(now), 0);
+        self.overload.restart();
+        for cpu in &mut self.cpus {
+            cpu.figures = CpuFigures::default();
+            if let Some((_, since)) = &mut cpu.current {
+                *since = now;
+            }
+        }
+        for task in &mut self.tasks {
+            task.figures = TaskFigures::default();
+            task.seen = task.on.is_some();
+        }
+    }
+
     fn switch(
         &mut self,
         now: Instant,
@@ -270,15 +292,16 @@ impl Metrics {
             let figures = &mut task.figures;
             figures.switches_in += 1;
             figures.wakeups_to_idle += u64::from(prev.is_none() && task.woken_since.is_some());
-            for (since, latency) in [
-                (task.woken_since.take(), &mut figures.wakeup),
-                (task.waking_since.take(), &mut figures.waking),
-                (task.preempted_since.take(), &mut figures.preempt_delay),
-            ] {
-                if let Some(since) = since {
-                    latency.record(now.saturating_since(since));
-                }
-            }
+            let span = |since: Option<Instant>| since.map(|since| now.saturating_since(since));
+            let woken = span(task.woken_since.take());
+            let waking = span(task.waking_since.take());
+            let preempted = span(task.preempted_since.take());
+            woken.into_iter().for_each(|span| figures.wakeup.record(span));
+            waking.into_iter().for_each(|span| figures.waking.record(span));
+            preempted.into_iter().for_each(|span| figures.preempt_delay.record(span));
+            let here = &mut at(&mut self.cpus, cpu).figures;
+            woken.into_iter().for_each(|span| here.wakeup.record(span));
+            preempted.into_iter().for_each(|span| here.preempt_delay.record(span));
             self.overload.waits_no_more(id);
         }
         self.overload.runs(cpu, next.is_some());

@@ -46,6 +46,11 @@ impl Overload {
         }
     }
 
+    /// Counts from now on.
+    pub(super) fn restart(&mut self) {
+        (self.wall, self.cpu_time) = (Nanos::ZERO, Nanos::ZERO);
+    }
+
     /// `task` waits on `cpu`, wherever it waited before.
     pub(super) fn waits(&mut self, task: TaskId, cpu: CpuId) {
         self.waits_no_more(task);

@@ -13,94 +13,117 @@
 use std::collections::BTreeMap;
 
 use zerolag_core::event::{EventKind, SchedEvent};
-use zerolag_core::ids::{CpuId, TaskId};
+use zerolag_core::ids::{CpuId, Id, TaskId};
 use zerolag_core::units::{Instant, Nanos};
 
 use crate::dense::at;
 
-/// Follows some tasks and adds up who ran while they waited.
+/// Follows all tasks and adds up who ran while each of them waited.
 ///
-/// The times of all rivals add up to the time that the watched tasks waited, as far as it is known who ran.
+/// The times of a task's rivals add up to the time that it waited, as far as it is known who ran.
 #[derive(Clone, Debug, Default)]
 pub struct Rivals {
-    /// Watched tasks, and since when and where they wait.
-    watched: BTreeMap<TaskId, Option<Wait>>,
-    current: Vec<Option<Option<TaskId>>>,
+    tasks: Vec<Task>,
+    cpus: Vec<Cpu>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Task {
+    /// Where it waits, and up to when that is accounted for.
+    wait: Option<(CpuId, Instant)>,
+    runs: bool,
     ran: BTreeMap<Option<TaskId>, Nanos>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Wait {
-    cpu: CpuId,
-    /// Up to when it is accounted for.
-    since: Instant,
+#[derive(Clone, Debug, Default)]
+struct Cpu {
+    current: Option<Option<TaskId>>,
+    waiting: Vec<TaskId>,
 }
 
 impl Rivals {
-    /// Watches nobody yet.
+    /// Nothing seen yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Watches `task` from now on.
-    pub fn watch(&mut self, task: TaskId) {
-        self.watched.entry(task).or_default();
+    /// How long each task ran while `task` waited; `None` is the idle task.
+    pub fn of(&self, task: TaskId) -> impl Iterator<Item = (Option<TaskId>, Nanos)> + '_ {
+        let ran = self.tasks.get(task.index()).into_iter().flat_map(|task| &task.ran);
+        ran.map(|(&who, &span)| (who, span))
     }
 
-    /// How long each task ran while a watched one waited; `None` is the idle task.
-    pub const fn ran(&self) -> &BTreeMap<Option<TaskId>, Nanos> {
-        &self.ran
+    /// Counts from `now` on; who runs and who waits is not forgotten.
+    pub fn restart(&mut self, now: Instant) {
+        for task in &mut self.tasks {
+            task.ran.clear();
+            if let Some((_, since)) = &mut task.wait {
+                *since = now;
+            }
+        }
     }
 
     /// Takes the next event in.
     pub fn feed(&mut self, event: &SchedEvent) {
+        let (now, cpu) = (event.time, event.cpu);
         match event.kind {
             EventKind::Switch { prev, prev_state, next } => {
-                // The wait goes on, but for another task from now on.
-                let current = at(&mut self.current, event.cpu).or(Some(prev));
-                for wait in self.watched.values_mut().flatten().filter(|w| w.cpu == event.cpu) {
-                    book(&mut self.ran, current, wait, event.time);
+                // Waits go on, but for another task from now on.
+                let here = at(&mut self.cpus, cpu);
+                let current = here.current.replace(next).unwrap_or(prev);
+                for &waiting in &here.waiting {
+                    at(&mut self.tasks, waiting).book(Some(current), now);
                 }
-                *at(&mut self.current, event.cpu) = Some(next);
-                if let Some(wait) = next.and_then(|next| self.watched.get_mut(&next)) {
-                    *wait = None;
+                if let Some(next) = next {
+                    self.waits_no_more(next);
+                    at(&mut self.tasks, next).runs = true;
                 }
-                if let Some(wait) = prev.and_then(|prev| self.watched.get_mut(&prev)) {
-                    let begins = Wait { cpu: event.cpu, since: event.time };
-                    *wait = prev_state.is_runnable().then_some(begins);
+                if let Some(prev) = prev {
+                    at(&mut self.tasks, prev).runs = false;
+                    if prev_state.is_runnable() {
+                        self.waits(prev, cpu, now);
+                    }
                 }
             }
             EventKind::Wakeup { task, target } | EventKind::WakeupNew { task, target } => {
-                let running = self.current.contains(&Some(Some(task)));
-                if let Some(wait) = self.watched.get_mut(&task)
-                    && !running
-                {
-                    wait.get_or_insert(Wait { cpu: target, since: event.time });
+                let known = at(&mut self.tasks, task);
+                if !known.runs && known.wait.is_none() {
+                    self.waits(task, target, now);
                 }
             }
             EventKind::Migrate { task, to, .. } => {
-                if let Some(Some(wait)) = self.watched.get_mut(&task) {
-                    let current = *at(&mut self.current, wait.cpu);
-                    book(&mut self.ran, current, wait, event.time);
-                    wait.cpu = to;
+                if let Some((from, _)) = at(&mut self.tasks, task).wait {
+                    let current = at(&mut self.cpus, from).current;
+                    at(&mut self.tasks, task).book(current, now);
+                    self.waits(task, to, now);
                 }
             }
             _ => {}
         }
     }
+
+    fn waits(&mut self, task: TaskId, cpu: CpuId, now: Instant) {
+        self.waits_no_more(task);
+        at(&mut self.tasks, task).wait = Some((cpu, now));
+        at(&mut self.cpus, cpu).waiting.push(task);
+    }
+
+    fn waits_no_more(&mut self, task: TaskId) {
+        if let Some((cpu, _)) = at(&mut self.tasks, task).wait.take() {
+            at(&mut self.cpus, cpu).waiting.retain(|&other| other != task);
+        }
+    }
 }
 
-/// Books the wait up to `now` on the task that ran meanwhile, if that is known.
-fn book(
-    ran: &mut BTreeMap<Option<TaskId>, Nanos>,
-    current: Option<Option<TaskId>>,
-    wait: &mut Wait,
-    now: Instant,
-) {
-    if let Some(current) = current {
-        *ran.entry(current).or_default() += now.saturating_since(wait.since);
+impl Task {
+    /// Books the wait up to `now` on the task that ran meanwhile, if that is known.
+    fn book(&mut self, current: Option<Option<TaskId>>, now: Instant) {
+        let Some((_, since)) = &mut self.wait else { return };
+        let span = now.saturating_since(std::mem::replace(since, now));
+        if let Some(current) = current {
+            *self.ran.entry(current).or_default() += span;
+        }
     }
-    wait.since = now;
 }
 
 #[cfg(test)]
@@ -115,11 +138,10 @@ mod tests {
 
     fn check(events: &[(u64, u32, EventKind)], want: &[(Option<TaskId>, u64)]) {
         let mut rivals = Rivals::new();
-        rivals.watch(TASK);
         for &(time, cpu, kind) in events {
             rivals.feed(&SchedEvent { time: Instant(time), cpu: CpuId(cpu), kind });
         }
-        let ran: Vec<_> = rivals.ran().iter().map(|(&who, &span)| (who, span.0)).collect();
+        let ran: Vec<_> = rivals.of(TASK).map(|(who, span)| (who, span.0)).collect();
         assert_eq!(ran, want);
     }
 

@@ -10,28 +10,30 @@ use zerolag_core::event::{PrevState, SchedEvent};
 use zerolag_core::ids::{CpuId, TaskId};
 use zerolag_core::units::Instant;
 use zerolag_trace::TaskTable;
-use zerolag_trace::analyses::{Columns, Latency, Perf, Timehist};
+use zerolag_trace::analyses::{Columns, Latency, Perf, Selection, Timehist};
 use zerolag_trace::read::open;
 
 const RECORDING: &[u8] = include_bytes!("../data/perf_sched/hogs_nice_0_and_5.perf.txt.gz");
 
 fn latency(by_pid: bool) -> String {
     let mut trace = open(RECORDING).unwrap();
-    let mut latency = Latency::new(Perf::V6_1);
+    let mut latency = Latency::new(Perf::V6_1, Selection::default());
     trace.by_ref().for_each(|event| latency.feed(&event.unwrap()));
     let mut table = String::new();
-    latency.write(trace.tasks(), by_pid, &mut table).unwrap();
+    latency.write(trace.tasks(), by_pid, &[], &mut table).unwrap();
     table
 }
 
 /// The history and its summary.
 fn timehist() -> (String, String) {
     let mut trace = open(RECORDING).unwrap();
-    let mut timehist = Timehist::new(Columns::default());
+    let mut timehist = Timehist::new(Columns::default(), Selection::default());
     let (mut table, mut summary) = (String::new(), String::new());
     timehist.write_header(&mut table).unwrap();
     while let Some(event) = trace.next() {
-        timehist.feed(&event.unwrap(), trace.tasks(), &mut table).unwrap();
+        if let Some(row) = timehist.feed(&event.unwrap(), trace.tasks()) {
+            timehist.write_row(&row, trace.tasks(), &mut table).unwrap();
+        }
     }
     timehist.write_summary(trace.tasks(), &mut summary).unwrap();
     (table, summary)
@@ -67,7 +69,7 @@ fn a_task_preempted_inside_the_kernel_waits_except_for_perf_6_1() {
     let (cpu, hog, other) = (CpuId(0), TaskId(0), TaskId(1));
     let switch = |prev, prev_state, next| Switch { prev: Some(prev), prev_state, next: Some(next) };
     let count = |perf| {
-        let mut latency = Latency::new(perf);
+        let mut latency = Latency::new(perf, Selection::default());
         for (time, kind) in [
             (10, Wakeup { task: other, target: cpu }),
             (20, switch(hog, PrevState::Preempted, other)),
@@ -76,7 +78,7 @@ fn a_task_preempted_inside_the_kernel_waits_except_for_perf_6_1() {
             latency.feed(&SchedEvent { time: Instant(time), cpu, kind });
         }
         let mut table = String::new();
-        latency.write(&TaskTable::from_iter([(7, "hog"), (8, "other")]), false, &mut table).unwrap();
+        latency.write(&TaskTable::from_iter([(7, "hog"), (8, "other")]), false, &[], &mut table).unwrap();
         table.lines().filter(|l| l.starts_with("  hog:7 ")).count()
     };
     assert_eq!((count(Perf::Latest), count(Perf::V6_1)), (1, 0));
@@ -94,12 +96,13 @@ fn further_columns_and_rows() {
         (40, 0, Wakeup { task: b, target: CpuId(0) }),
     ];
     let columns = Columns { state: true, next: true, wakeups: true, migrations: true };
-    let mut timehist = Timehist::new(columns);
+    let mut timehist = Timehist::new(columns, Selection::default());
     let mut table = String::new();
     timehist.write_header(&mut table).unwrap();
     for (us, cpu, kind) in events {
         let event = SchedEvent { time: Instant(us * 1000), cpu: CpuId(cpu), kind };
-        timehist.feed(&event, &names, &mut table).unwrap();
+        let row = timehist.feed(&event, &names).expect("each of these has a row");
+        timehist.write_row(&row, &names, &mut table).unwrap();
     }
     let mut shown = String::new();
     table.lines().for_each(|line| writeln!(shown, "{}", line.trim_end()).unwrap());

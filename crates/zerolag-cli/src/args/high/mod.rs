@@ -48,9 +48,19 @@ impl Source {
         Self { path: path.to_owned() }
     }
 
+    /// Its name.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// It is the standard input.
+    pub(crate) fn is_standard_input(&self) -> bool {
+        self.path == Path::new("-")
+    }
+
     /// Opens it for reading in order.
     pub(crate) fn open(&self) -> Result<BufReader<Box<dyn Read>>, Failure> {
-        let reader: Box<dyn Read> = if self.path == Path::new("-") {
+        let reader: Box<dyn Read> = if self.is_standard_input() {
             Box::new(io::stdin())
         } else {
             Box::new(File::open(&self.path).map_err(|e| self.failure(e))?)
@@ -73,6 +83,6 @@ impl Source {
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path == Path::new("-") { f.write_str("standard input") } else { self.path.display().fmt(f) }
+        if self.is_standard_input() { f.write_str("standard input") } else { self.path.display().fmt(f) }
     }
 }

@@ -32,15 +32,22 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Reads the file, whichever kind it is. rt-app's programs report where they are if `observe`.
-    pub(crate) fn read(args: &low::Run, observe: bool) -> Result<Self, Failure> {
-        let source = Source::new(&args.file);
+    /// Reads a workload, whichever kind it is. rt-app's programs report where they are if `observe`.
+    pub(crate) fn read(file: &Path, args: &low::Workload, observe: bool) -> Result<Self, Failure> {
+        let source = Source::new(file);
         let bytes = source.read()?;
-        let mut input = if is_json(&bytes) {
-            rtapp(args, &source, &bytes, observe)?
-        } else {
-            toml(args, &source, &bytes)?
-        };
+        Self::parse(&source, &bytes, args, observe)
+    }
+
+    /// The same, if its text is there already.
+    pub(crate) fn parse(
+        source: &Source,
+        bytes: &[u8],
+        args: &low::Workload,
+        observe: bool,
+    ) -> Result<Self, Failure> {
+        let mut input =
+            if is_json(bytes) { rtapp(args, source, bytes, observe)? } else { toml(args, source, bytes)? };
         for assignment in &args.settings {
             settings::apply(&mut input.scenario.setup, assignment)?;
         }
@@ -51,26 +58,49 @@ impl Input {
     }
 }
 
+/// Whether a text is a workload rather than a recording: it begins as JSON does, or its first line is a table
+/// or a key of TOML. `trace-cmd report` begins with lines that look like keys.
+pub(crate) fn is_workload(head: &[u8]) -> bool {
+    let lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).find(|line| {
+        let report = line.starts_with(b"cpus=") || line.starts_with(b"version = ");
+        !report || !line[line.len() - 1].is_ascii_digit()
+    });
+    let Some(first) = first else { return false };
+    let key = first.iter().take_while(|b| b.is_ascii_alphanumeric() || b"_-.\"' /*".contains(b)).count();
+    let toml = first.starts_with(b"[") || (key > 0 && first.get(key) == Some(&b'='));
+    is_json(first) || (toml && !is_event(first))
+}
+
+/// A line of a recording: somewhere there is `[CPU]`, and then the first colon follows a digit of the time.
+fn is_event(line: &[u8]) -> bool {
+    let Some(open) = line.windows(2).position(|w| w == b" [") else { return false };
+    let rest = &line[open + 2..];
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    let colon = rest.iter().position(|&b| b == b':').unwrap_or(0);
+    digits > 0 && rest.get(digits) == Some(&b']') && colon > digits && rest[colon - 1].is_ascii_digit()
+}
+
 /// An object, or a comment before one; TOML begins with neither.
 fn is_json(bytes: &[u8]) -> bool {
     let first = bytes.iter().find(|b| !b.is_ascii_whitespace());
     matches!(first, Some(b'{' | b'/'))
 }
 
-fn toml(args: &low::Run, source: &Source, bytes: &[u8]) -> Result<Input, Failure> {
+fn toml(args: &low::Workload, source: &Source, bytes: &[u8]) -> Result<Input, Failure> {
     let overrides = Overrides {
         kernel: args.kernel,
         machine: args.machine.as_deref().map(machine).transpose()?,
         duration: args.duration,
         seed: args.seed,
     };
-    let beside = args.file.parent().unwrap_or(Path::new("")).to_owned();
+    let beside = source.path().parent().unwrap_or(Path::new("")).to_owned();
     let files = |name: &str| fs::read(beside.join(PathBuf::from(name)));
     let scenario = scenario::read(&source.to_string(), bytes, &overrides, &files).map_err(Failure::input)?;
     Ok(Input { scenario, machine: args.machine.clone(), app: None })
 }
 
-fn rtapp(args: &low::Run, source: &Source, bytes: &[u8], observe: bool) -> Result<Input, Failure> {
+fn rtapp(args: &low::Workload, source: &Source, bytes: &[u8], observe: bool) -> Result<Input, Failure> {
     let name = args.machine.clone().unwrap_or_else(|| MACHINE_DEFAULT.to_owned());
     let topology = machine(&name)?;
     let config = config(args.kernel.unwrap_or(KERNEL_DEFAULT), topology.cpu_count())?;
@@ -97,4 +127,27 @@ fn rtapp(args: &low::Run, source: &Source, bytes: &[u8], observe: bool) -> Resul
         models: Vec::new(),
     };
     Ok(Input { scenario, machine: Some(name), app: Some((app, compiled)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workloads_and_recordings_are_told_apart() {
+        for text in
+            ["{ \"tasks\": {} }", "# a scenario\nmachine = \"2cpu\"\n", "[features]\n", "\n/* x */ {}"]
+        {
+            assert!(is_workload(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "# tracer: nop\n#\n          <idle>-0       [000] d..2. 1.5: sched_switch: prev_comm=x\n",
+            "     a=b     7 [000]     1.000000001:       sched:sched_wakeup: comm=a=b pid=7\n",
+            "cpus=2\n            hog-7     [001]     1.5: sched_switch: hog:7 [120] R ==> x:8 [120]\n",
+            "version = 6\nCPU 1 is empty\ncpus=2\n",
+            "",
+        ] {
+            assert!(!is_workload(text.as_bytes()), "{text}");
+        }
+    }
 }

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A schedule to be looked at, whether somebody recorded it or it is simulated on the spot.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+
+use zerolag_core::event::SchedEvent;
+use zerolag_core::ids::{Id, TaskId};
+use zerolag_core::units::{Instant, Nanos};
+use zerolag_sim::sim::Sim;
+use zerolag_trace::analyses::Selection;
+use zerolag_trace::read::{self, Trace};
+use zerolag_trace::{LossReport, TaskTable};
+
+use crate::args::high::Source;
+use crate::args::high::workload::{Input, is_workload};
+use crate::args::low;
+use crate::failure::Failure;
+use crate::simulate::{self, Listener, Names};
+
+/// So much of a file decides what it is: scenarios may begin with long comments.
+const HEAD_LEN: u64 = 64 * 1024;
+
+/// A schedule that has not been followed yet.
+pub(crate) struct Schedule {
+    source: Source,
+    kind: Kind,
+}
+
+enum Kind {
+    Recording { trace: Trace<'static>, first: SchedEvent },
+    Simulation { sim: Box<Sim>, end: Instant, input: Box<Input> },
+}
+
+/// An event, with who is who at that time.
+pub(crate) struct Moment<'a> {
+    pub(crate) event: &'a SchedEvent,
+    pub(crate) names: &'a TaskTable,
+}
+
+/// What is known when a schedule has been followed to its end.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    /// The schedule as the user named it.
+    pub(crate) input: String,
+    pub(crate) names: TaskTable,
+    /// Up to when nothing more happened.
+    pub(crate) end: Instant,
+    /// The paths of the tasks' groups at the end, if they are known.
+    pub(crate) groups: Option<BTreeMap<TaskId, String>>,
+    /// What was missing, if it was a recording.
+    pub(crate) loss: Option<LossReport>,
+}
+
+impl Schedule {
+    /// Opens a recording, or sets a simulation up.
+    pub(crate) fn open(args: &low::Schedule) -> Result<Self, Failure> {
+        let source = Source::new(&args.file);
+        let named = |e: io::Error| source.failure(e);
+        let mut reader: Box<dyn Read> = if source.is_standard_input() {
+            Box::new(io::stdin())
+        } else {
+            Box::new(File::open(&args.file).map_err(named)?)
+        };
+        let mut head = Vec::new();
+        reader.by_ref().take(HEAD_LEN).read_to_end(&mut head).map_err(named)?;
+        let kind = if is_workload(&head) {
+            reader.read_to_end(&mut head).map_err(named)?;
+            let input = Box::new(Input::parse(&source, &head, &args.workload, false)?);
+            let sim = Box::new(input.scenario.simulate().map_err(Failure::input)?);
+            Kind::Simulation { sim, end: Instant(input.scenario.duration.0), input }
+        } else {
+            // A file is read where it lies, anything else as it comes.
+            let file = !source.is_standard_input() && args.file.is_file();
+            let trace =
+                if file { read::open_path(&args.file) } else { read::open(Cursor::new(head).chain(reader)) };
+            let mut trace = trace.map_err(|e| source.failure(e))?;
+            let first = trace.next().ok_or_else(|| source.failure("no events"))?;
+            let first = first.map_err(|e| source.failure(e))?;
+            Kind::Recording { trace, first }
+        };
+        Ok(Self { source, kind })
+    }
+
+    /// The time of its first event; a simulation begins at 0.
+    pub(crate) fn start(&self) -> Instant {
+        match &self.kind {
+            Kind::Recording { first, .. } => first.time,
+            Kind::Simulation { .. } => Instant::ZERO,
+        }
+    }
+
+    /// What part of it the user wants to see.
+    pub(crate) fn selection(&self, part: &low::Part) -> Selection {
+        let time = |time: low::Time| match time {
+            low::Time::Absolute(Nanos(ns)) => Instant(ns),
+            low::Time::Relative(span) => self.start() + span,
+        };
+        let (from, to) = part.time.unwrap_or_default();
+        Selection {
+            from: from.map(time),
+            to: to.map(time),
+            cpus: part.cpu.clone(),
+            pids: part.pid.clone(),
+            comms: part.comm.clone(),
+        }
+    }
+
+    /// Shows all events in the order of time; then says what was missing.
+    pub(crate) fn follow(
+        self,
+        visit: &mut dyn FnMut(&Moment<'_>) -> Result<(), Failure>,
+    ) -> Result<Ending, Failure> {
+        let ending = match self.kind {
+            Kind::Recording { trace, first } => recording(self.source, trace, first, visit)?,
+            Kind::Simulation { sim, end, input } => simulation(*sim, end, &input, visit)?,
+        };
+        ending.report_loss();
+        Ok(ending)
+    }
+}
+
+fn recording(
+    source: Source,
+    mut trace: Trace<'static>,
+    first: SchedEvent,
+    visit: &mut dyn FnMut(&Moment<'_>) -> Result<(), Failure>,
+) -> Result<Ending, Failure> {
+    let mut end = first.time;
+    let mut next = Some(Ok(first));
+    while let Some(event) = next {
+        let event = event.map_err(|e| source.failure(e))?;
+        end = end.max(event.time);
+        visit(&Moment { event: &event, names: trace.tasks() })?;
+        next = trace.next();
+    }
+    let (names, loss) = trace.into_parts();
+    Ok(Ending { input: source.to_string(), names, end, groups: None, loss: Some(loss) })
+}
+
+struct Visit<'v> {
+    names: Names,
+    visit: &'v mut dyn FnMut(&Moment<'_>) -> Result<(), Failure>,
+}
+
+impl Listener for Visit<'_> {
+    fn event(&mut self, event: &SchedEvent, sim: &Sim) -> Result<(), Failure> {
+        (self.visit)(&Moment { event, names: self.names.at(event, sim) })
+    }
+}
+
+fn simulation(
+    mut sim: Sim,
+    end: Instant,
+    input: &Input,
+    visit: &mut dyn FnMut(&Moment<'_>) -> Result<(), Failure>,
+) -> Result<Ending, Failure> {
+    let mut listener = Visit { names: Names::default(), visit };
+    simulate::drive(&mut sim, end, input.scenario.watches(), &mut listener)?;
+    let path = |task: TaskId| {
+        let group = sim.scheduler().tasks()[task].group;
+        (task, sim.workload().groups[group].path.clone())
+    };
+    Ok(Ending {
+        input: input.scenario.file.clone(),
+        names: listener.names.into_table(),
+        end: sim.now(),
+        groups: Some((0..sim.task_count()).map(TaskId::from_index).map(path).collect()),
+        loss: None,
+    })
+}
+
+impl Ending {
+    /// Says on standard error what was missing in a recording.
+    fn report_loss(&self) {
+        let Some(loss) = &self.loss else { return };
+        let ms = |span: Nanos| span.0 as f64 / 1e6;
+        eprintln!(
+            "zerolag: {}: {} events of {} tasks; who runs is partly unknown for {:.3} ms at the beginning and \
+             {:.3} ms at the end",
+            self.input,
+            loss.events,
+            self.names.len(),
+            ms(loss.head),
+            ms(loss.tail)
+        );
+        for line in loss.to_string().lines() {
+            eprintln!("zerolag: {}: {line}", self.input);
+        }
+    }
+}
