@@ -177,7 +177,7 @@ impl Stat {
         let (cpus, tasks) = (self.summary.cpus.len(), self.summary.tasks.len());
         writeln!(
             out,
-            "{}: {} ms from {}, {events} events, {cpus} CPUs, {tasks} tasks\n",
+            "{}: {} ms from {}, {events} events, CPUs: {cpus}, tasks: {tasks}\n",
             self.ending.input,
             text::ms(span),
             self.summary.first

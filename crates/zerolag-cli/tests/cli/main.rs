@@ -5,6 +5,7 @@ mod features;
 mod manners;
 mod model;
 mod run;
+mod schedule;
 mod script;
 mod support;
 mod topology;
