@@ -29,7 +29,7 @@ pub(crate) struct Schedule {
 }
 
 enum Kind {
-    Recording { trace: Trace<'static>, first: SchedEvent },
+    Recording { trace: Box<Trace<'static>>, first: SchedEvent },
     Simulation { sim: Box<Sim>, end: Instant, input: Box<Input> },
 }
 
@@ -78,7 +78,7 @@ impl Schedule {
             let mut trace = trace.map_err(|e| source.failure(e))?;
             let first = trace.next().ok_or_else(|| source.failure("no events"))?;
             let first = first.map_err(|e| source.failure(e))?;
-            Kind::Recording { trace, first }
+            Kind::Recording { trace: Box::new(trace), first }
         };
         Ok(Self { source, kind })
     }
@@ -113,7 +113,7 @@ impl Schedule {
         visit: &mut dyn FnMut(&Moment<'_>) -> Result<(), Failure>,
     ) -> Result<Ending, Failure> {
         let ending = match self.kind {
-            Kind::Recording { trace, first } => recording(self.source, trace, first, visit)?,
+            Kind::Recording { trace, first } => recording(self.source, *trace, first, visit)?,
             Kind::Simulation { sim, end, input } => simulation(*sim, end, &input, visit)?,
         };
         ending.report_loss();

@@ -86,6 +86,9 @@ struct Stat {
     tasks: Vec<TaskId>,
 }
 
+/// A task, or the idle task, and how long it ran while another waited.
+type Rival = (Option<TaskId>, Nanos);
+
 /// Time spent ready but not running.
 fn waited(figures: &TaskFigures) -> Nanos {
     figures.wakeup.sum() + figures.preempt_delay.sum()
@@ -159,7 +162,7 @@ impl Stat {
     }
 
     /// Those who waited longest, each with who ran meanwhile, the longest first.
-    fn waits(&self, count: usize) -> Vec<(TaskId, Vec<(Option<TaskId>, Nanos)>)> {
+    fn waits(&self, count: usize) -> Vec<(TaskId, Vec<Rival>)> {
         let mut tasks: Vec<TaskId> = self.tasks.clone();
         tasks.retain(|task| waited(&self.summary.tasks[task]) > Nanos::ZERO);
         tasks.sort_by_key(|task| Reverse(waited(&self.summary.tasks[task])));
@@ -274,7 +277,7 @@ impl Stat {
         let who = |task: Option<TaskId>| {
             task.map_or(Value::Null, |t| json!({ "comm": self.names().comm(t), "pid": self.names().pid(t) }))
         };
-        let wait = |(task, rivals): (TaskId, Vec<(Option<TaskId>, Nanos)>)| {
+        let wait = |(task, rivals): (TaskId, Vec<Rival>)| {
             let ran: Vec<Value> =
                 rivals.iter().map(|&(task, span)| json!({ "task": who(task), "ran_ms": ms(span) })).collect();
             let waited = ms(waited(&self.summary.tasks[&task]));
