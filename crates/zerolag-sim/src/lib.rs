@@ -9,7 +9,7 @@
 //! ```
 //!
 //! * [`program`] is what tasks do, [`resource`] what they wait for, [`length`] how long things take.
-//! * [`scenario`] reads all of it from a file.
+//! * [`scenario`] reads all of it from a file, [`input`] that and other kinds of files.
 //! * [`sim`] runs it: the machine, its events, who is told.
 //! * [`workload`] puts them together: who starts when, with what attributes, in which group.
 //! * [`machines`] reads what computers are made of from files.
@@ -21,6 +21,7 @@
 pub mod benchmark;
 pub mod costs;
 pub mod duration;
+pub mod input;
 pub mod length;
 pub mod loops;
 mod machine;
@@ -33,6 +34,7 @@ pub mod resource;
 pub mod rng;
 pub mod scenario;
 pub mod script;
+pub mod setting;
 pub mod sim;
 pub mod tunable;
 pub mod workload;

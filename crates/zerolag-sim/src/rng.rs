@@ -22,6 +22,8 @@ pub enum Purpose {
     Workload = 2,
     /// Order of simultaneous events.
     Ties = 3,
+    /// Choosing what to run, and weighing what came out.
+    Study = 4,
 }
 
 impl Stream {

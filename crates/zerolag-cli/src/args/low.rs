@@ -4,17 +4,22 @@
 //! Help, manual pages and shell completions are all made from these definitions. Every help text gives the
 //! unit and the default.
 
+mod compare;
 mod latency;
 mod model;
 mod schedule;
 mod stat;
+pub(crate) mod study;
+mod sweep;
 mod timehist;
 mod workload;
 
+pub(crate) use compare::Compare;
 pub(crate) use latency::Latency;
 pub(crate) use model::{Model, ModelArgs, sorted};
 pub(crate) use schedule::{Part, Schedule, Time};
 pub(crate) use stat::{Sort, Stat};
+pub(crate) use sweep::{Sweep, SweepCommand, SweepMerge};
 pub(crate) use timehist::Timehist;
 pub(crate) use workload::Workload;
 
@@ -42,6 +47,10 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 the run failed a check, 2 bad in
 pub(crate) enum Command {
     /// Run a workload and show what each task and group got.
     Run(Run),
+    /// Run workloads, or variants of one, with many seeds, and say how they differ and how sure that is.
+    Compare(Compare),
+    /// Run a scenario at many points of a space of choices and keep the results in one file.
+    Sweep(Sweep),
     /// Run an event script and print the scheduler's state after each event.
     Script(Script),
     /// Show how long tasks waited for a CPU, as perf sched latency does.

@@ -2,6 +2,7 @@
 //! One module for each command.
 
 mod bench;
+mod compare;
 pub(crate) mod drive;
 mod features;
 mod latency;
@@ -10,6 +11,8 @@ mod run;
 mod script;
 mod setup;
 mod stat;
+mod study;
+mod sweep;
 mod timehist;
 mod topology;
 
@@ -22,6 +25,8 @@ use crate::failure::Failure;
 pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
     match cli.command {
         Command::Run(args) => run::run(&args, out),
+        Command::Compare(args) => compare::run(&args, out),
+        Command::Sweep(args) => sweep::run(&args, out),
         Command::Script(args) => script::run(&args, out),
         Command::Latency(args) => latency::run(&args, out),
         Command::Timehist(args) => timehist::run(&args, out),

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use zerolag_core::units::Nanos;
-use zerolag_sim::workload::model::{Better, Metric};
+use zerolag_sim::workload::model::Metric;
 use zerolag_trace::LossReport;
 use zerolag_trace::metrics::{Distribution, TaskFigures};
 
@@ -74,13 +74,8 @@ impl Report {
 
 /// Figures of a model.
 pub(crate) fn metrics(metrics: &[Metric]) -> Vec<Value> {
-    let metric = |m: &Metric| {
-        let better = match m.better {
-            Better::Lower => "lower",
-            Better::Higher => "higher",
-        };
-        json!({ "name": m.name, "value": m.value, "unit": m.unit, "better": better })
-    };
+    let metric =
+        |m: &Metric| json!({ "name": m.name, "value": m.value, "unit": m.unit, "better": m.better.name() });
     metrics.iter().map(metric).collect()
 }
 

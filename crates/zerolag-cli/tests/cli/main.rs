@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command as its users meet it: what it prints, and how it ends. One program, so that it links once.
 
+mod compare;
 mod features;
 mod manners;
 mod model;
@@ -8,4 +9,5 @@ mod run;
 mod schedule;
 mod script;
 mod support;
+mod sweep;
 mod topology;

@@ -142,8 +142,8 @@ fn a_mistake_in_a_scenario_is_named_with_its_place() {
 #[test]
 fn the_examples_run() {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
+    let paths = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    for path in paths.filter(|path| path.is_file()) {
         let output = support::run(&["run", path.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(0), "{path:?}: {}", String::from_utf8_lossy(&output.stderr));
     }

@@ -93,6 +93,9 @@ pub enum Fault {
     /// A program that can be read makes no sense.
     #[error("the program makes no sense: {0}")]
     Senseless(#[from] ProgramError),
+    /// Each part is right, but together they make no sense.
+    #[error("{0}")]
+    Sense(String),
     /// A file that this one refers to cannot be read.
     #[error("cannot read '{file}': {why}")]
     Unreadable {

@@ -64,7 +64,7 @@ mod groups;
 pub mod language;
 pub mod models;
 pub mod names;
-mod section;
+pub mod section;
 mod setup;
 pub mod tasks;
 

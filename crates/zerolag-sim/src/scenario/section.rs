@@ -19,15 +19,19 @@ use crate::machines::Place;
 
 /// The text of a file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source<'t> {
-    pub(crate) file: &'t str,
-    pub(crate) text: &'t str,
+pub struct Source<'t> {
+    /// The file's name, for messages.
+    pub file: &'t str,
+    /// What is in it.
+    pub text: &'t str,
 }
 
 impl<'t> Source<'t> {
+    /// The text of these bytes.
+    ///
     /// # Errors
     /// If it is not text.
-    pub(crate) fn new(file: &'t str, bytes: &'t [u8]) -> Result<Self, ScenarioError> {
+    pub fn new(file: &'t str, bytes: &'t [u8]) -> Result<Self, ScenarioError> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Self { file, text }),
             Err(e) => {
@@ -38,9 +42,11 @@ impl<'t> Source<'t> {
         }
     }
 
+    /// What it says.
+    ///
     /// # Errors
     /// If it is not TOML.
-    pub(crate) fn parse(self) -> Result<Spanned<DeTable<'t>>, ScenarioError> {
+    pub fn parse(self) -> Result<Spanned<DeTable<'t>>, ScenarioError> {
         DeTable::parse(self.text).map_err(|e| {
             let message = e.message().lines().collect::<Vec<_>>().join(", ");
             self.error(e.span().unwrap_or_default(), Fault::Toml(message))
@@ -48,31 +54,34 @@ impl<'t> Source<'t> {
     }
 
     /// Line and column at which the span begins.
-    pub(crate) fn place(self, at: usize) -> Place {
+    pub fn place(self, at: usize) -> Place {
         let before = self.text.get(..at).unwrap_or(self.text);
         let line = before.matches('\n').count() as u32 + 1;
         let column = before.rsplit('\n').next().unwrap_or("").chars().count() as u32 + 1;
         Place { line, column }
     }
 
-    pub(crate) fn error(self, span: Range<usize>, fault: Fault) -> ScenarioError {
+    /// An error at this place.
+    pub fn error(self, span: Range<usize>, fault: Fault) -> ScenarioError {
         ScenarioError { file: self.file.into(), place: self.place(span.start), fault: fault.into() }
     }
 }
 
 /// A table that is being read.
 #[derive(Debug)]
-pub(crate) struct Section<'t> {
-    pub(crate) source: Source<'t>,
+pub struct Section<'t> {
+    /// Where it stands.
+    pub source: Source<'t>,
     /// What it is called in messages.
-    pub(crate) scope: String,
+    pub scope: String,
     table: &'t DeTable<'t>,
     span: Range<usize>,
     asked: RefCell<Vec<&'static str>>,
 }
 
 impl<'t> Section<'t> {
-    pub(crate) fn new(
+    /// A table that begins to be read, with its name for messages.
+    pub fn new(
         source: Source<'t>,
         scope: impl Into<String>,
         table: &'t DeTable<'t>,
@@ -82,31 +91,40 @@ impl<'t> Section<'t> {
     }
 
     /// The value of this key.
-    pub(crate) fn get(&self, key: &'static str) -> Option<Entry<'t>> {
+    pub fn get(&self, key: &'static str) -> Option<Entry<'t>> {
         self.asked.borrow_mut().push(key);
         self.table.get(key).map(|value| Entry { source: self.source, key, value })
     }
 
     /// The value of this key, which must be there and is described by `accepted`.
-    pub(crate) fn need(&self, key: &'static str, accepted: &str) -> Result<Entry<'t>, ScenarioError> {
+    ///
+    /// # Errors
+    /// If that is not so.
+    pub fn need(&self, key: &'static str, accepted: &str) -> Result<Entry<'t>, ScenarioError> {
         self.get(key).ok_or_else(|| {
             self.error(Fault::Missing { key, scope: self.scope.clone(), accepted: accepted.into() })
         })
     }
 
     /// All keys, as they were chosen by the author.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<'t>> {
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'t>> {
         let source = self.source;
         self.table.iter().map(move |(key, value)| Entry { source, key: key.get_ref(), value })
     }
 
     /// The duration of this key, if there is one.
-    pub(crate) fn duration(&self, key: &'static str) -> Result<Option<Nanos>, ScenarioError> {
+    ///
+    /// # Errors
+    /// If that is not so.
+    pub fn duration(&self, key: &'static str) -> Result<Option<Nanos>, ScenarioError> {
         self.get(key).map(|e| e.duration()).transpose()
     }
 
     /// The integer of this key, if there is one.
-    pub(crate) fn integer(
+    ///
+    /// # Errors
+    /// If that is not so.
+    pub fn integer(
         &self,
         key: &'static str,
         range: RangeInclusive<i64>,
@@ -115,17 +133,26 @@ impl<'t> Section<'t> {
     }
 
     /// The truth value of this key, if there is one.
-    pub(crate) fn boolean(&self, key: &'static str) -> Result<Option<bool>, ScenarioError> {
+    ///
+    /// # Errors
+    /// If that is not so.
+    pub fn boolean(&self, key: &'static str) -> Result<Option<bool>, ScenarioError> {
         self.get(key).map(|e| e.boolean()).transpose()
     }
 
     /// The text of this key, if there is one.
-    pub(crate) fn text(&self, key: &'static str) -> Result<Option<&'t str>, ScenarioError> {
+    ///
+    /// # Errors
+    /// If that is not so.
+    pub fn text(&self, key: &'static str) -> Result<Option<&'t str>, ScenarioError> {
         self.get(key).map(|e| e.text()).transpose()
     }
 
     /// Tables of the array of this key.
-    pub(crate) fn sections(&self, key: &'static str) -> Result<Vec<Section<'t>>, ScenarioError> {
+    ///
+    /// # Errors
+    /// If that is not so.
+    pub fn sections(&self, key: &'static str) -> Result<Vec<Section<'t>>, ScenarioError> {
         let Some(entry) = self.get(key) else { return Ok(Vec::new()) };
         let DeValue::Array(items) = entry.value.get_ref() else {
             return Err(entry.wrong("tables, as in [[...]]"));
@@ -135,7 +162,10 @@ impl<'t> Section<'t> {
     }
 
     /// Nothing else may be in it.
-    pub(crate) fn finish(self) -> Result<(), ScenarioError> {
+    ///
+    /// # Errors
+    /// If that is not so.
+    pub fn finish(self) -> Result<(), ScenarioError> {
         let asked = self.asked.borrow();
         let unknown = self.table.keys().filter(|key| !asked.contains(&key.get_ref().as_ref()));
         let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
@@ -151,35 +181,48 @@ impl<'t> Section<'t> {
     }
 
     /// An error about the table as a whole.
-    pub(crate) fn error(&self, fault: Fault) -> ScenarioError {
+    pub fn error(&self, fault: Fault) -> ScenarioError {
         self.source.error(self.span.clone(), fault)
     }
 }
 
 /// A value with its key.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<'t> {
+pub struct Entry<'t> {
     source: Source<'t>,
-    pub(crate) key: &'t str,
+    /// The key.
+    pub key: &'t str,
     value: &'t Spanned<DeValue<'t>>,
 }
 
 impl<'t> Entry<'t> {
-    pub(crate) fn text(&self) -> Result<&'t str, ScenarioError> {
+    /// A text.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn text(&self) -> Result<&'t str, ScenarioError> {
         match self.value.get_ref() {
             DeValue::String(text) => Ok(text),
             _ => Err(self.wrong("a text in quotes")),
         }
     }
 
-    pub(crate) fn boolean(&self) -> Result<bool, ScenarioError> {
+    /// True or false.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn boolean(&self) -> Result<bool, ScenarioError> {
         match self.value.get_ref() {
             DeValue::Boolean(b) => Ok(*b),
             _ => Err(self.wrong("true or false")),
         }
     }
 
-    pub(crate) fn integer(&self, range: RangeInclusive<i64>) -> Result<i64, ScenarioError> {
+    /// An integer within bounds.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn integer(&self, range: RangeInclusive<i64>) -> Result<i64, ScenarioError> {
         let number = match self.value.get_ref() {
             DeValue::Integer(i) => i64::from_str_radix(i.as_str(), i.radix()).ok(),
             _ => None,
@@ -191,7 +234,11 @@ impl<'t> Entry<'t> {
         number.filter(|n| range.contains(n)).ok_or_else(|| self.wrong(accepted()))
     }
 
-    pub(crate) fn duration(&self) -> Result<Nanos, ScenarioError> {
+    /// A duration.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn duration(&self) -> Result<Nanos, ScenarioError> {
         match self.value.get_ref() {
             DeValue::String(text) => {
                 duration::parse(text).map_err(|e| self.wrong(format_args!("{}; {e}", duration::ACCEPTED)))
@@ -205,7 +252,10 @@ impl<'t> Entry<'t> {
     }
 
     /// A duration that is not 0.
-    pub(crate) fn some_time(&self) -> Result<Nanos, ScenarioError> {
+    ///
+    /// # Errors
+    /// If that is not so.
+    pub fn some_time(&self) -> Result<Nanos, ScenarioError> {
         match self.duration()? {
             Nanos::ZERO => Err(self.wrong("a duration that is not 0")),
             some => Ok(some),
@@ -213,7 +263,10 @@ impl<'t> Entry<'t> {
     }
 
     /// A set of CPUs of a machine that has `count`.
-    pub(crate) fn cpus(&self, count: usize) -> Result<CpuSet, ScenarioError> {
+    ///
+    /// # Errors
+    /// If that is not so.
+    pub fn cpus(&self, count: usize) -> Result<CpuSet, ScenarioError> {
         let accepted = || format!("CPUs of this machine, 0 to {}, as in \"0-1,3\"", count - 1);
         let set: CpuSet = match self.value.get_ref() {
             DeValue::String(text) => text.parse().map_err(|_| self.wrong(accepted()))?,
@@ -226,25 +279,73 @@ impl<'t> Entry<'t> {
         Ok(set)
     }
 
-    pub(crate) fn table(&self, scope: impl Into<String>) -> Result<Section<'t>, ScenarioError> {
+    /// A table, with its name for messages.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn table(&self, scope: impl Into<String>) -> Result<Section<'t>, ScenarioError> {
         match self.value.get_ref() {
             DeValue::Table(table) => Ok(Section::new(self.source, scope, table, self.value.span())),
             _ => Err(self.wrong("a table")),
         }
     }
 
+    /// A number.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn number(&self) -> Result<f64, ScenarioError> {
+        let number = match self.value.get_ref() {
+            DeValue::Integer(i) => i64::from_str_radix(i.as_str(), i.radix()).ok().map(|i| i as f64),
+            DeValue::Float(f) => f.as_str().parse().ok(),
+            _ => None,
+        };
+        number.filter(|n: &f64| n.is_finite()).ok_or_else(|| self.wrong("a number"))
+    }
+
+    /// A text, or what an integer, true or false look like as a text.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn scalar(&self) -> Result<String, ScenarioError> {
+        match self.value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(_) => Ok(self.integer(i64::MIN..=i64::MAX)?.to_string()),
+            DeValue::Boolean(b) => Ok(b.to_string()),
+            _ => Err(self.wrong("a text in quotes, an integer, or true or false")),
+        }
+    }
+
+    /// What is in an array.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn items(&self) -> Result<Vec<Self>, ScenarioError> {
+        match self.value.get_ref() {
+            DeValue::Array(items) => {
+                Ok(items.iter().map(|value| Self { source: self.source, key: self.key, value }).collect())
+            }
+            _ => Err(self.wrong("an array, as in [1, 2]")),
+        }
+    }
+
+    /// Whether it is an array.
+    pub fn is_array(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::Array(_))
+    }
+
     /// Whether it is a text.
-    pub(crate) fn is_text(&self) -> bool {
+    pub fn is_text(&self) -> bool {
         matches!(self.value.get_ref(), DeValue::String(_))
     }
 
     /// The value is not what it should be.
-    pub(crate) fn wrong(&self, accepted: impl Display) -> ScenarioError {
+    pub fn wrong(&self, accepted: impl Display) -> ScenarioError {
         self.wrong_name(accepted, [])
     }
 
     /// The value is not one of these names.
-    pub(crate) fn wrong_name<'n>(
+    pub fn wrong_name<'n>(
         &self,
         accepted: impl Display,
         names: impl IntoIterator<Item = &'n str>,
@@ -262,12 +363,13 @@ impl<'t> Entry<'t> {
         self.error(Fault::Value { key, found, accepted: accepted.to_string(), nearest: near })
     }
 
-    pub(crate) fn error(&self, fault: Fault) -> ScenarioError {
+    /// An error about the value.
+    pub fn error(&self, fault: Fault) -> ScenarioError {
         self.source.error(self.value.span(), fault)
     }
 
     /// Where a place within the text is in the file: exactly, unless there are escapes in it.
-    pub(crate) fn place_in_text(&self, offset: usize) -> Place {
+    pub fn place_in_text(&self, offset: usize) -> Place {
         let span = self.value.span();
         let DeValue::String(text) = self.value.get_ref() else { return self.source.place(span.start) };
         let raw = self.source.text.get(span.clone()).unwrap_or_default();
@@ -277,7 +379,8 @@ impl<'t> Entry<'t> {
         }
     }
 
-    pub(crate) fn error_in_text(&self, offset: usize, fault: Fault) -> ScenarioError {
+    /// An error at a place within the text.
+    pub fn error_in_text(&self, offset: usize, fault: Fault) -> ScenarioError {
         ScenarioError {
             file: self.source.file.into(),
             place: self.place_in_text(offset),

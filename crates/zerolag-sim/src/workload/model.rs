@@ -107,6 +107,22 @@ pub enum Better {
     Lower,
     /// The more, the better: rates.
     Higher,
+    /// It depends on whom one asks: a share that one task gets, another does not.
+    Neither,
+}
+
+impl Better {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Lower, Self::Higher, Self::Neither];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lower => "lower",
+            Self::Higher => "higher",
+            Self::Neither => "neither",
+        }
+    }
 }
 
 impl Metric {
@@ -118,5 +134,10 @@ impl Metric {
     /// A rate, of which more is better.
     pub fn rate(name: impl Into<String>, unit: &'static str, value: f64) -> Self {
         Self { name: name.into(), unit, value, better: Better::Higher }
+    }
+
+    /// A figure of which neither more nor less is better by itself.
+    pub fn neutral(name: impl Into<String>, unit: &'static str, value: f64) -> Self {
+        Self { name: name.into(), unit, value, better: Better::Neither }
     }
 }

@@ -2,24 +2,15 @@
 //! Workload files of all kinds, with what the command line says about them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use zerolag_core::kernel::Kernel;
-use zerolag_core::units::Nanos;
-use zerolag_sim::scenario::{self, Overrides, Scenario};
-use zerolag_sim::sim::Setup;
-use zerolag_sim::workload::Workload;
-use zerolag_sim::workload::rtapp::{self, Compiled, RtApp};
+use zerolag_sim::input::{self, Demands, RTAPP_MACHINE, is_json};
+use zerolag_sim::scenario::{Overrides, Scenario};
+use zerolag_sim::workload::rtapp::{Compiled, RtApp};
 
-use super::{Source, config, machine, settings};
+use super::{Source, machine};
 use crate::args::low;
 use crate::failure::Failure;
-
-/// How long an rt-app file runs if neither it nor the user says.
-const DURATION_DEFAULT: Nanos = Nanos::from_secs(10);
-/// What an rt-app file runs on if the user does not say.
-const KERNEL_DEFAULT: Kernel = Kernel::V6_12;
-const MACHINE_DEFAULT: &str = "2cpu";
 
 /// A file that has been read.
 #[derive(Debug)]
@@ -46,15 +37,25 @@ impl Input {
         args: &low::Workload,
         observe: bool,
     ) -> Result<Self, Failure> {
-        let mut input =
-            if is_json(bytes) { rtapp(args, source, bytes, observe)? } else { toml(args, source, bytes)? };
-        for assignment in &args.settings {
-            settings::apply(&mut input.scenario.setup, assignment)?;
+        let overrides = Overrides {
+            kernel: args.kernel,
+            machine: args.machine.as_deref().map(machine).transpose()?,
+            duration: args.duration,
+            seed: args.seed,
+        };
+        let settings = args.settings.clone();
+        let demands = Demands { overrides, settings, rtapp_compatible: args.rtapp_compat, observe };
+        let beside = source.path().parent().unwrap_or(Path::new(""));
+        let files = |name: &str| fs::read(beside.join(name));
+        let read = input::read(&source.to_string(), bytes, &demands, &files).map_err(Failure::input)?;
+        if let Some((app, compiled)) = &read.app {
+            for remark in app.remarks.iter().chain(&compiled.remarks) {
+                eprintln!("zerolag: {source}:{}: {}", remark.at, remark.text);
+            }
         }
-        if input.scenario.duration == Nanos::ZERO {
-            return Err(source.failure("a run of no time shows nothing; give a --duration"));
-        }
-        Ok(input)
+        let default = read.app.is_some().then(|| RTAPP_MACHINE.to_owned());
+        let machine = args.machine.clone().or(default);
+        Ok(Self { scenario: read.scenario, machine, app: read.app })
     }
 }
 
@@ -79,54 +80,6 @@ fn is_event(line: &[u8]) -> bool {
     let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
     let colon = rest.iter().position(|&b| b == b':').unwrap_or(0);
     digits > 0 && rest.get(digits) == Some(&b']') && colon > digits && rest[colon - 1].is_ascii_digit()
-}
-
-/// An object, or a comment before one; TOML begins with neither.
-fn is_json(bytes: &[u8]) -> bool {
-    let first = bytes.iter().find(|b| !b.is_ascii_whitespace());
-    matches!(first, Some(b'{' | b'/'))
-}
-
-fn toml(args: &low::Workload, source: &Source, bytes: &[u8]) -> Result<Input, Failure> {
-    let overrides = Overrides {
-        kernel: args.kernel,
-        machine: args.machine.as_deref().map(machine).transpose()?,
-        duration: args.duration,
-        seed: args.seed,
-    };
-    let beside = source.path().parent().unwrap_or(Path::new("")).to_owned();
-    let files = |name: &str| fs::read(beside.join(PathBuf::from(name)));
-    let scenario = scenario::read(&source.to_string(), bytes, &overrides, &files).map_err(Failure::input)?;
-    Ok(Input { scenario, machine: args.machine.clone(), app: None })
-}
-
-fn rtapp(args: &low::Workload, source: &Source, bytes: &[u8], observe: bool) -> Result<Input, Failure> {
-    let name = args.machine.clone().unwrap_or_else(|| MACHINE_DEFAULT.to_owned());
-    let topology = machine(&name)?;
-    let config = config(args.kernel.unwrap_or(KERNEL_DEFAULT), topology.cpu_count())?;
-    let mut setup = Setup::new(topology, config);
-    setup.seed = args.seed.unwrap_or(setup.seed);
-
-    let mode = if args.rtapp_compat { rtapp::Mode::Compatible } else { rtapp::Mode::Strict };
-    let file = source.to_string();
-    let app = rtapp::read(&file, bytes, mode, rtapp::SuspendName::default()).map_err(Failure::input)?;
-    let mut workload = Workload::new();
-    let options = rtapp::Options { observe, ..rtapp::Options::default() };
-    let compiled = rtapp::add(&app, &mut workload, &setup.topology, &options).map_err(Failure::input)?;
-    for remark in app.remarks.iter().chain(&compiled.remarks) {
-        eprintln!("zerolag: {source}:{}: {}", remark.at, remark.text);
-    }
-    let duration = args.duration.or(app.global.duration).unwrap_or(DURATION_DEFAULT);
-    let scenario = Scenario {
-        file,
-        duration,
-        setup,
-        workload,
-        changes: Vec::new(),
-        rtapps: Vec::new(),
-        models: Vec::new(),
-    };
-    Ok(Input { scenario, machine: Some(name), app: Some((app, compiled)) })
 }
 
 #[cfg(test)]

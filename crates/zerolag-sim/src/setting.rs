@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `NAME=VALUE`: one feature, tunable or cost, or the tick, changed beside what a file says.
+
+use zerolag_core::features::{Feature, FeatureError};
+
+use crate::costs::Costs;
+use crate::duration::{self, DurationError};
+use crate::sim::Setup;
+use crate::tunable::{Tunable, Unit};
+
+/// Tick rates that kernels are built with.
+const HZ: [u32; 4] = [100, 250, 300, 1000];
+
+/// Why something could not be set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{assignment}: {fault}")]
+pub struct SettingError {
+    /// What was asked for.
+    pub assignment: String,
+    /// What is wrong with it.
+    pub fault: SettingFault,
+}
+
+/// What is wrong with a setting.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingFault {
+    /// There is no `=`.
+    #[error("expected NAME=VALUE")]
+    NoValue,
+    /// Nothing has this name.
+    #[error("there is nothing called '{name}'; the nearest name is '{nearest}'")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The name most like it.
+        nearest: &'static str,
+    },
+    /// The kernel does not have this feature.
+    #[error(transparent)]
+    NotInKernel(#[from] FeatureError),
+    /// A feature is not a number.
+    #[error("a feature is on or off, not '{0}'")]
+    NotASwitch(String),
+    /// A count is not a time.
+    #[error("'{0}' is not a number")]
+    NotANumber(String),
+    /// A time needs a unit.
+    #[error("{0}; accepted: {accepted}", accepted = duration::ACCEPTED)]
+    NotATime(#[from] DurationError),
+    /// There are no such costs.
+    #[error("no costs are called '{found}'; there are {accepted}")]
+    UnknownCosts {
+        /// The name.
+        found: String,
+        /// The names there are.
+        accepted: String,
+    },
+    /// Kernels are not built with this tick.
+    #[error("a tick comes {HZ:?} times a second")]
+    Hz,
+}
+
+/// Changes the set-up as `NAME=VALUE` says.
+///
+/// # Errors
+/// If nothing has the name, or it cannot have the value.
+pub fn apply(setup: &mut Setup, assignment: &str) -> Result<(), SettingError> {
+    let set = match assignment.split_once('=') {
+        None => Err(SettingFault::NoValue),
+        Some((name, value)) => set(setup, name.trim(), value.trim()),
+    };
+    set.map_err(|fault| SettingError { assignment: assignment.into(), fault })
+}
+
+fn set(setup: &mut Setup, name: &str, value: &str) -> Result<(), SettingFault> {
+    if Feature::by_name(name).is_some() {
+        let on = switch(value)?;
+        let feature = Feature::in_kernel(name, setup.config.kernel)?;
+        setup.config.features.set(feature, on);
+    } else if let Some(tunable) = Tunable::by_name(name) {
+        let number = match tunable.unit() {
+            Unit::Time => duration::parse(value)?.0,
+            Unit::Count => value.parse().map_err(|_| SettingFault::NotANumber(value.into()))?,
+        };
+        tunable.set(&mut setup.config.tunables, number);
+        setup.config.tunables_written(setup.topology.online().len());
+    } else if let Some(cost) = setup.costs.by_name_mut(name) {
+        *cost = duration::parse(value)?;
+    } else if name == "costs" {
+        setup.costs = Costs::preset(value).ok_or_else(|| {
+            let names = Costs::PRESETS.map(|(name, _)| name);
+            SettingFault::UnknownCosts { found: value.into(), accepted: names.join(", ") }
+        })?;
+    } else if name == "hz" {
+        let hz = value.parse().ok().filter(|hz| HZ.contains(hz));
+        setup.config.hz = hz.ok_or(SettingFault::Hz)?;
+    } else {
+        return Err(unknown(name));
+    }
+    Ok(())
+}
+
+fn switch(value: &str) -> Result<bool, SettingFault> {
+    match value {
+        "1" | "on" | "true" => Ok(true),
+        "0" | "off" | "false" => Ok(false),
+        _ => Err(SettingFault::NotASwitch(value.into())),
+    }
+}
+
+fn unknown(name: &str) -> SettingFault {
+    let names = Feature::ALL
+        .iter()
+        .map(|f| f.name())
+        .chain(Tunable::ALL.map(Tunable::name))
+        .chain(Costs::NAMES)
+        .chain(["costs", "hz"]);
+    let likeness = |a: &str| strsim::jaro_winkler(&a.to_lowercase(), &name.to_lowercase());
+    let nearest = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b))).expect("there are names");
+    SettingFault::Unknown { name: name.into(), nearest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zerolag_core::kernel::Kernel;
+    use zerolag_core::topology::Topology;
+    use zerolag_core::units::Nanos;
+
+    fn after(assignment: &str) -> Result<Setup, String> {
+        let config = Kernel::V6_12.config(2).unwrap();
+        let mut setup = Setup::new(Topology::preset("2cpu").unwrap(), config);
+        apply(&mut setup, assignment).map_err(|f| f.to_string())?;
+        Ok(setup)
+    }
+
+    #[test]
+    fn features_tunables_costs_and_the_tick_can_be_set() {
+        assert!(!after("PLACE_LAG=off").unwrap().config.features.has(Feature::PlaceLag));
+        assert!(after("NEXT_BUDDY=1").unwrap().config.features.has(Feature::NextBuddy));
+        assert_eq!(after("base_slice=3ms").unwrap().config.tunables.base_slice, Nanos(3_000_000));
+        assert_eq!(after("nr_migrate=8").unwrap().config.tunables.nr_migrate, 8);
+        assert_eq!(after("context_switch=2us").unwrap().costs.context_switch, Nanos(2_000));
+        assert_eq!(after("costs=x86-server").unwrap().costs, Costs::X86_SERVER);
+        assert_eq!(after("hz=1000").unwrap().config.hz, 1000);
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_refused_with_what_can() {
+        for (assignment, said) in [
+            ("PLACE_LAG", "expected NAME=VALUE"),
+            ("PLACE_LAG=maybe", "on or off, not 'maybe'"),
+            ("START_DEBIT=on", "these have: 2.6.29,"),
+            ("base_slice=3", "the unit is missing"),
+            ("nr_migrate=3ms", "'3ms' is not a number"),
+            ("base_slise=3ms", "the nearest name is 'base_slice'"),
+            ("costs=free", "there are ideal, x86-server"),
+            ("hz=123", "[100, 250, 300, 1000]"),
+        ] {
+            let error = after(assignment).unwrap_err();
+            assert!(error.contains(said), "{assignment}: {error}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a run comes to, as figures with names that are the same in every run of a case.
+//!
+//! Tasks are added up by what they were made from and the group they were in at the end, because single tasks
+//! come and go. `NAME` is the template's, followed by the group in brackets where that is needed to tell two
+//! apart; `PATH` is a group with everybody below it.
+//!
+//! | figure | unit | better |
+//! |---|---|---|
+//! | `MODEL …`: the benchmark's own figures, before all others | | as it says |
+//! | `NAME wake-up mean`, `p50`, `p90`, `p99`, `p99.9`, `max`: from wake-up to running | us | less |
+//! | `NAME share`, `PATH share`: CPU time, 100 % is one CPU all the time | % | neither |
+//! | `NAME preempted`, `NAME voluntary`, `NAME migrations` | 1/s | less, neither, less |
+//! | `THREAD late` (rt-app): periods that were over before the work was done | % | less |
+//! | `THREAD slack` (rt-app): what was left of the period, on average | us | more |
+//! | `machine elapsed`: until all tasks had ended, or all benchmarks were over | s | less |
+//! | `machine busy`: of all CPUs | % | neither |
+//! | `machine switches`, `machine migrations` | 1/s | neither, less |
+//! | `machine idle while overloaded`: a CPU was idle while a task waited behind another elsewhere | % | less |
+
+use std::collections::BTreeMap;
+
+use zerolag_core::ids::TaskId;
+use zerolag_core::units::Nanos;
+use zerolag_sim::scenario::ModelPart;
+use zerolag_sim::sim::Sim;
+use zerolag_sim::workload::model::{self, Better, Metric};
+use zerolag_sim::workload::rtapp::Record;
+use zerolag_trace::metrics::{Summary, TaskFigures};
+
+use crate::run::End;
+
+/// What benchmarks say themselves.
+pub(crate) fn of_models(models: &[(ModelPart, model::Outcome)]) -> Vec<Metric> {
+    let named = |(part, outcome): &(ModelPart, model::Outcome)| {
+        let name = |m: &Metric| Metric { name: format!("{} {}", part.name, m.name), ..m.clone() };
+        outcome.metrics.iter().map(name).collect::<Vec<_>>()
+    };
+    models.iter().flat_map(named).collect()
+}
+
+/// Figures of all tasks, groups, and the machine.
+pub(crate) fn of_machine(sim: &Sim, end: End, summary: &Summary) -> Vec<Metric> {
+    let span = Nanos(sim.now().0);
+    let mut metrics = Vec::new();
+    let (tasks, groups) = added_up(sim, summary);
+    for ((template, group), figures) in &tasks {
+        let alone = tasks.keys().filter(|(name, _)| name == template).count() == 1;
+        let name = if alone { template.clone() } else { format!("{template} ({group})") };
+        of_tasks(&name, figures, span, &mut metrics);
+    }
+    for (path, run) in &groups {
+        metrics.push(Metric::neutral(format!("{path} share"), "%", percent(*run, span)));
+    }
+    of_cpus(sim, end, summary, span, &mut metrics);
+    metrics
+}
+
+type Tasks = BTreeMap<(String, String), TaskFigures>;
+
+/// Figures by template and group, and CPU time by group.
+fn added_up(sim: &Sim, summary: &Summary) -> (Tasks, BTreeMap<String, Nanos>) {
+    let workload = sim.workload();
+    let mut tasks = Tasks::new();
+    let mut groups: BTreeMap<String, Nanos> =
+        workload.groups.iter().skip(1).map(|(_, group)| (group.path.clone(), Nanos::ZERO)).collect();
+    for index in 0..sim.task_count() {
+        let task = TaskId(index as u32);
+        let template = workload.templates[sim.template_of(task)].name.clone();
+        let path = &workload.groups[sim.scheduler().tasks()[task].group].path;
+        let sum = tasks.entry((template, path.clone())).or_default();
+        let Some(figures) = summary.tasks.get(&task) else { continue };
+        sum.add(figures);
+        for (group, run) in &mut groups {
+            if path.strip_prefix(group.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            {
+                *run += figures.run();
+            }
+        }
+    }
+    (tasks, groups)
+}
+
+fn of_tasks(name: &str, figures: &TaskFigures, span: Nanos, metrics: &mut Vec<Metric>) {
+    if let (Some(p), Some(mean)) = (figures.wakeup.percentiles(), figures.wakeup.mean()) {
+        for (which, time) in [
+            ("mean", mean),
+            ("p50", p.p50),
+            ("p90", p.p90),
+            ("p99", p.p99),
+            ("p99.9", p.p999),
+            ("max", p.max),
+        ] {
+            metrics.push(Metric::time(format!("{name} wake-up {which}"), "us", time.0 as f64 / 1e3));
+        }
+    }
+    metrics.push(Metric::neutral(format!("{name} share"), "%", percent(figures.run(), span)));
+    for (what, n, better) in [
+        ("preempted", figures.preempted, Better::Lower),
+        ("voluntary", figures.voluntary, Better::Neither),
+        ("migrations", figures.migrations, Better::Lower),
+    ] {
+        metrics.push(Metric {
+            name: format!("{name} {what}"),
+            unit: "1/s",
+            value: per_second(n, span),
+            better,
+        });
+    }
+}
+
+fn of_cpus(sim: &Sim, end: End, summary: &Summary, span: Nanos, metrics: &mut Vec<Metric>) {
+    if end == End::Finished {
+        metrics.push(Metric::time("machine elapsed", "s", span.0 as f64 / 1e9));
+    }
+    let cpus = sim.scheduler().cpus().len().max(1) as f64;
+    let busy: Nanos = summary.cpus.values().fold(Nanos::ZERO, |sum, cpu| sum + cpu.busy);
+    let switches = summary.cpus.values().map(|cpu| cpu.switches).sum();
+    let migrations = summary.tasks.values().map(|task| task.migrations).sum();
+    metrics.push(Metric::neutral("machine busy", "%", percent(busy, span) / cpus));
+    metrics.push(Metric::neutral("machine switches", "1/s", per_second(switches, span)));
+    metrics.push(Metric::time("machine migrations", "1/s", per_second(migrations, span)));
+    let idle = percent(summary.idle_while_overloaded, span);
+    metrics.push(Metric::time("machine idle while overloaded", "%", idle));
+}
+
+/// Figures of the threads of an rt-app file.
+pub(crate) fn of_rtapp(record: &Record) -> Vec<Metric> {
+    let mut metrics = Vec::new();
+    for log in &record.logs {
+        // Without a timer there is no period that could be kept.
+        let slacks: Vec<i64> = log.rows().filter(|row| row.c_period_us > 0).map(|row| row.slack_us).collect();
+        if slacks.is_empty() {
+            continue;
+        }
+        let n = slacks.len() as f64;
+        let late = slacks.iter().filter(|&&slack| slack < 0).count() as f64;
+        let mean = slacks.iter().sum::<i64>() as f64 / n;
+        metrics.push(Metric::time(format!("{} late", log.thread), "%", late / n * 100.0));
+        metrics.push(Metric::rate(format!("{} slack", log.thread), "us", mean));
+    }
+    metrics
+}
+
+fn percent(run: Nanos, span: Nanos) -> f64 {
+    run.0 as f64 / span.0 as f64 * 100.0
+}
+
+fn per_second(n: u64, span: Nanos) -> f64 {
+    n as f64 / (span.0 as f64 / 1e9)
+}
