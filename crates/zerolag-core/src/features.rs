@@ -64,9 +64,6 @@ features! {
     WakeupPreempt "WAKEUP_PREEMPT"
         ['1' '1'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "let a wake-up preempt at all (the name before 2.6.35)";
-    WakeupPreemption "WAKEUP_PREEMPTION"
-        ['-' '-'  '1' '1' '1' '1' '1' '1'  '1' '1' '1' '1' '1']
-        "let a wake-up preempt at all";
     AffineWakeups "AFFINE_WAKEUPS"
         ['1' '1'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "pull a wakee to its waker's CPU if that is not busier";
@@ -133,6 +130,9 @@ features! {
     DelayZero "DELAY_ZERO"
         ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '1' '1']
         "such a sleeper leaves with zero lag, not with credit";
+    WakeupPreemption "WAKEUP_PREEMPTION"
+        ['-' '-'  '1' '1' '1' '1' '1' '1'  '1' '1' '1' '1' '1']
+        "let a wake-up preempt at all";
     MinimalVa "MINIMAL_VA"
         ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '0' '-' '-' '-']
         "anchor virtual runtimes at the average instead of the minimum";
@@ -199,6 +199,9 @@ features! {
     LatencyWarn "LATENCY_WARN"
         ['-' '-'  '-' '-' '-' '-' '-' '-'  '0' '0' '0' '0' '0']
         "warn if a reschedule is pending too long";
+    NiRandom "NI_RANDOM"
+        ['-' '-'  '-' '-' '-' '-' '-' '-'  '1' '1' '1' '1' '-']
+        "skip newly-idle balancing at random when it rarely succeeds";
     AltPeriod "ALT_PERIOD"
         ['-' '-'  '-' '-' '-' '-' '-' '-'  '1' '-' '-' '-' '-']
         "stretch the period by all runnable tasks of the CPU, not by those of one queue";
@@ -208,9 +211,6 @@ features! {
     HzBw "HZ_BW"
         ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '-' '1' '-' '-']
         "keep the tick for a lone task with a quota";
-    NiRandom "NI_RANDOM"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '1' '1' '1' '1' '-']
-        "skip newly-idle balancing at random when it rarely succeeds";
     SmpNiceGroups "SMP_NICE_GROUPS"
         ['-' '-'  '1' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "bound a group's weight on all CPUs together (2016 patch)";

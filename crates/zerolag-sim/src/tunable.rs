@@ -113,6 +113,32 @@ impl Tunable {
         }
     }
 
+    /// That name.
+    pub(crate) fn sysctl_name(self) -> String {
+        match self.unit() {
+            Unit::Time => format!("{}_ns", self.name()),
+            Unit::Count => self.name().to_owned(),
+        }
+    }
+
+    /// What it is set to, in its unit.
+    pub fn get(self, tunables: &Tunables) -> u64 {
+        match self {
+            Self::BaseSlice => tunables.base_slice.0,
+            Self::Latency => tunables.latency.0,
+            Self::MinGranularity => tunables.min_granularity.0,
+            Self::IdleMinGranularity => tunables.idle_min_granularity.0,
+            Self::WakeupGranularity => tunables.wakeup_granularity.0,
+            Self::ChildRunsFirst => u64::from(tunables.child_runs_first),
+            Self::CompatYield => u64::from(tunables.compat_yield),
+            Self::SharesRatelimit => tunables.shares_ratelimit.0,
+            Self::SharesThresh => tunables.shares_thresh,
+            Self::MigrationCost => tunables.migration_cost.0,
+            Self::NrMigrate => u64::from(tunables.nr_migrate),
+            Self::BandwidthSlice => tunables.bandwidth_slice.0,
+        }
+    }
+
     /// Sets it, in its unit. A count that does not fit is the greatest.
     pub fn set(self, tunables: &mut Tunables, value: u64) {
         let time = match self {
@@ -146,6 +172,7 @@ mod tests {
             let mut after = before.clone();
             tunable.set(&mut after, 1);
             assert_ne!(before, after, "{}", tunable.name());
+            assert_eq!(tunable.get(&after), 1, "{}", tunable.name());
         }
         assert_eq!(Tunable::by_name("slice"), None);
     }

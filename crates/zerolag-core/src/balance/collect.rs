@@ -6,7 +6,7 @@
 //! local group before it, the mark of overload and the length of wake-up searches after it, is written by
 //! functions of their own.
 //!
-//! Source: kernel/sched/fair.c, `update_sd_lb_stats()` and what it calls, 6.12; 6.1 differs as
+//! Source: kernel/sched/fair.c, `update_sd_lb_stats()` and what it calls, 6.12; others differ as
 //! [`BalanceRules`] says.
 
 use crate::balance::classify::{GroupStats, GroupType};
@@ -150,7 +150,7 @@ impl Scheduler {
             stats.load += load;
             stats.util += self.cpu_util(cpu);
             stats.runnable += root.avg.runnable_avg;
-            stats.h_nr_running += root.h_nr_queued;
+            stats.h_nr_running += self.fair_tasks(cpu);
             stats.nr_running += rq.nr_running;
             overloaded |= rq.nr_running > 1;
             if rq.nr_running == 0 && self.is_idle(cpu) {
@@ -165,7 +165,7 @@ impl Scheduler {
                 overloaded |= misfit > stats.misfit_task_load;
                 stats.misfit_task_load = stats.misfit_task_load.max(misfit);
             } else if aim.idle.is_idle()
-                && root.h_nr_queued == 1
+                && self.fair_tasks(cpu) == 1
                 && self.has_reduced_capacity(cpu, aim.imbalance_pct)
             {
                 // A lone task would run faster on a CPU that is not interrupted so much.
@@ -246,6 +246,12 @@ impl Scheduler {
         let (x, pct) = (total_util / cpus, u64::from(domain.imbalance_pct));
         let busy = (x * x * pct * pct / (10_000 * 1024)).min(1024);
         self.states.shared[shared].nr_idle_scan = ((1024 - busy) * cpus / 1024) as u32;
+    }
+
+    /// How many fair tasks balancing sees on the CPU.
+    pub(crate) fn fair_tasks(&self, cpu: CpuId) -> u32 {
+        let root = &self.queues[self.cpus[cpu].root];
+        if self.config.variants.balance.counts_delayed { root.h_nr_queued } else { root.h_nr_runnable }
     }
 
     /// What the CPU has for fair tasks (`capacity_of()`).

@@ -17,7 +17,7 @@
 //! group can also be imbalanced; that is between fully busy and overloaded.
 //!
 //! Source: kernel/sched/fair.c, `update_sd_pick_busiest()`, `sched_balance_find_src_group()`,
-//! `calculate_imbalance()`, `need_active_balance()`, 6.12; 6.1 differs as [`super::BalanceRules`] says.
+//! `calculate_imbalance()`, `need_active_balance()`, 6.12; others differ as [`super::BalanceRules`] says.
 
 use core::cmp::Ordering;
 
@@ -76,24 +76,31 @@ pub(super) fn is_busier(aim: &Aim, local: &GroupStats, best: Option<&Side>, side
     if stats.h_nr_running == 0 {
         return false;
     }
-    if aim.flags.contains(DomainFlags::ASYM_CPUCAPACITY) {
-        let helps = aim.core_idle
+    if aim.flags.contains(DomainFlags::ASYM_CPUCAPACITY) && stats.group_type == GroupType::MisfitTask {
+        let helps = (aim.core_idle || !aim.rules.misfit_needs_idle_core)
             && is_greater(aim.capacity, side.max_capacity)
             && local.group_type == GroupType::HasSpare;
-        if stats.group_type == GroupType::MisfitTask && !helps {
-            return false;
-        }
-        // Tasks on bigger CPUs that need not wait are better off there.
-        if stats.group_type <= GroupType::FullyBusy && is_greater(side.min_capacity, aim.capacity) {
+        if !helps {
             return false;
         }
     }
-    let Some(best) = best else { return true };
+    let better_off = is_better_off(aim, side);
+    if better_off && aim.rules.bigger_left_out_first {
+        return false;
+    }
+    let Some(best) = best else { return !better_off || stats.group_type > GroupType::HasSpare };
     match stats.group_type.cmp(&best.stats.group_type) {
         Ordering::Greater => true,
         Ordering::Less => false,
         Ordering::Equal => is_busier_of_same_type(aim, best, side),
     }
+}
+
+/// Tasks on bigger CPUs that need not wait are better off there.
+fn is_better_off(aim: &Aim, side: &Side) -> bool {
+    aim.flags.contains(DomainFlags::ASYM_CPUCAPACITY)
+        && side.stats.group_type <= GroupType::FullyBusy
+        && is_greater(side.min_capacity, aim.capacity)
 }
 
 fn is_busier_of_same_type(aim: &Aim, best: &Side, side: &Side) -> bool {
@@ -119,12 +126,12 @@ fn is_busier_of_same_type(aim: &Aim, best: &Side, side: &Side) -> bool {
             order => order == Ordering::Greater,
         },
         GroupType::SmtBalance if new.idle_cpus != 0 || old.idle_cpus != 0 => fewer_idle(),
-        GroupType::SmtBalance | GroupType::FullyBusy => more_loaded(),
+        GroupType::SmtBalance | GroupType::FullyBusy => more_loaded() && !is_better_off(aim, side),
         // A core with several tasks comes before other CPUs, and those before a core with one.
         GroupType::HasSpare if aim.rules.smt_aware && best.smt != side.smt => {
             !side.smt || new.h_nr_running > 1
         }
-        GroupType::HasSpare => fewer_idle(),
+        GroupType::HasSpare => fewer_idle() && !is_better_off(aim, side),
     }
 }
 

@@ -16,7 +16,7 @@
 //! The longest time balancing a domain has taken decays by 1 % each second.
 //!
 //! Source: kernel/sched/fair.c, `sched_balance_newidle()`, `update_newidle_stats()`,
-//! `update_newidle_cost()`, 6.12; 6.1 differs as [`super::BalanceRules`] says.
+//! `update_newidle_cost()`, 6.12; others differ as [`super::BalanceRules`] says.
 
 use crate::balance::{IdleType, NewIdle, NewIdleGate};
 use crate::domain::{DomainFlags, DomainState};
@@ -104,7 +104,11 @@ impl Scheduler {
                 let weight = u64::from(self.domains[domain].weight);
                 let cost = core::mem::take(&mut uncharged) + Nanos(per_cpu * weight);
                 spent += cost;
-                self.charge_newidle(domain, cost, if moved > 0 { worth } else { 0 });
+                if self.config.variants.balance.failed_newidle_costs {
+                    self.charge_newidle_or_failure(domain, cost, moved > 0);
+                } else {
+                    self.charge_newidle(domain, cost, if moved > 0 { worth } else { 0 });
+                }
             }
             let stop = if self.config.variants.balance.newidle_stops_on_work_only {
                 self.cpus[cpu].nr_running > 0 || !self.wake_lists[cpu].is_empty()
@@ -149,6 +153,23 @@ impl Scheduler {
         }
         if cost > state.max_newidle_lb_cost {
             state.max_newidle_lb_cost = cost;
+            state.last_decay_max_lb_cost = now;
+        } else {
+            self.decay_newidle_cost(domain);
+        }
+    }
+
+    /// The same where a failure is what makes a domain be left alone: it counts as half as costly again as the
+    /// domain is, whatever it took. The limit, a little more than the migration cost, is what a CPU that idles
+    /// longer than caches stay warm can always afford.
+    fn charge_newidle_or_failure(&mut self, domain: DomainId, cost: Nanos, success: bool) {
+        let most = self.states.domains[domain].max_newidle_lb_cost;
+        let limit = Nanos(self.config.tunables.migration_cost.0 + 200);
+        let cost = if success { cost } else { Nanos(3 * most.0 / 2) };
+        if cost > most {
+            let now = self.jiffies();
+            let state = &mut self.states.domains[domain];
+            state.max_newidle_lb_cost = cost.min(limit);
             state.last_decay_max_lb_cost = now;
         } else {
             self.decay_newidle_cost(domain);

@@ -127,7 +127,7 @@ impl Scheduler {
         let reduced = |domain: DomainId| {
             rq.balance.cpu_capacity * self.domains[domain].imbalance_pct < rq.capacity.0 * 100
         };
-        if self.queues[rq.root].h_nr_queued >= 1 && places.base.is_some_and(reduced) {
+        if self.fair_tasks(cpu) >= 1 && places.base.is_some_and(reduced) {
             return true;
         }
         if let Some(domain) = places.asym_cpucapacity {

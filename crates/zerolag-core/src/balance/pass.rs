@@ -22,7 +22,7 @@
 //! The interval of newly-idle balancing does not change when there was nothing to do.
 //!
 //! Source: kernel/sched/fair.c, `sched_balance_rq()`, `should_we_balance()`,
-//! `active_load_balance_cpu_stop()`, 6.12; 6.1 differs as [`super::BalanceRules`] says.
+//! `active_load_balance_cpu_stop()`, 6.12; others differ as [`super::BalanceRules`] says.
 
 use crate::balance::IdleType;
 use crate::balance::apply::Progress;
@@ -251,7 +251,7 @@ impl Scheduler {
         let aim: Aim = self.aim(pass);
         let from = PushCandidate {
             packs: aim.packs() && (pass.to < pass.from || !self.packs(&aim, pass.from)),
-            h_nr_running: self.queues[self.cpus[pass.from].root].h_nr_queued,
+            h_nr_running: self.fair_tasks(pass.from),
             capacity: self.capacity_of(pass.from),
             reduced: self.has_reduced_capacity(pass.from, aim.imbalance_pct),
             failures: self.states.domains[pass.domain].nr_balance_failed,

@@ -12,7 +12,7 @@
 //! | misfit | it does not fit where it is | all that is left |
 //!
 //! Source: kernel/sched/fair.c, `sched_balance_find_src_rq()`, `can_migrate_task()`, `task_hot()`,
-//! `detach_tasks()`, 6.12; 6.1 differs as [`super::BalanceRules`] says.
+//! `detach_tasks()`, 6.12; others differ as [`super::BalanceRules`] says.
 
 use crate::balance::Pass;
 use crate::balance::collect::Aim;
@@ -111,7 +111,8 @@ pub(super) enum Mobility {
     Free,
     /// Its affinity does not allow it.
     Pinned,
-    /// Its group has used up its quota on one of the two CPUs.
+    /// It is left where it is, and does not count as pinned: its group has used up its quota, or it is not
+    /// worth a move (yet).
     Limited,
     /// It may, but not now: it runs, or its data are in the cache.
     Held,
@@ -126,7 +127,7 @@ impl Scheduler {
             let boosted = aim.rules.waiting_counts_as_use;
             Queue {
                 cpu,
-                h_nr_running: root.h_nr_queued,
+                h_nr_running: self.fair_tasks(cpu),
                 capacity: self.capacity_of(cpu),
                 reduced: self.has_reduced_capacity(cpu, aim.imbalance_pct),
                 load: root.avg.load_avg,
@@ -146,7 +147,7 @@ impl Scheduler {
 
     /// Whether the task may be moved by the pass.
     pub(super) fn mobility(&self, pass: &Pass, task: TaskId) -> Mobility {
-        if self.is_throttled_between(task, pass.from, pass.to) {
+        if self.is_throttled_between(task, pass.from, pass.to) || !self.is_worth_a_move(pass, task) {
             Mobility::Limited
         } else if !self.tasks[task].affinity.contains(pass.to) {
             Mobility::Pinned
@@ -161,10 +162,28 @@ impl Scheduler {
         }
     }
 
-    /// The task's group may not run on one of two CPUs (`throttled_lb_pair()`).
+    /// The task's group may not run on one of two CPUs (`throttled_lb_pair()`). Where tasks are throttled one
+    /// by one, those that are still queued may well run where they are.
     fn is_throttled_between(&self, task: TaskId, from: CpuId, to: CpuId) -> bool {
         let group = &self.groups[self.tasks[task].group];
-        [from, to].into_iter().any(|cpu| self.in_throttled_hierarchy(group.on(cpu).queue))
+        let throttled = |cpu: CpuId| self.in_throttled_hierarchy(group.on(cpu).queue);
+        throttled(to) || throttled(from) && self.throttles_queues()
+    }
+
+    /// A task that is asleep but still queued stands for load alone, and one that has had more than its share
+    /// would have to wait over there as well.
+    fn is_worth_a_move(&self, pass: &Pass, task: TaskId) -> bool {
+        let rules = self.config.variants.balance;
+        let se = self.tasks[task].entity;
+        if !rules.counts_delayed && self.entities[se].delayed && pass.left.measure != Measure::Load {
+            return false;
+        }
+        let group = &self.groups[self.tasks[task].group];
+        let waits = |queue| self.config.features.has(Feature::PlaceLag) && self.queues[queue].nr_queued > 0;
+        !rules.ineligible_stay
+            || self.states.domains[pass.domain].nr_balance_failed > 0
+            || !waits(group.on(pass.to).queue)
+            || self.queues[self.entities[se].queue].is_eligible(&self.entities, se)
     }
 
     /// The task's data are probably in its CPU's cache, and would have to be fetched anew.

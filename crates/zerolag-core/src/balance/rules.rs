@@ -37,6 +37,23 @@ pub struct BalanceRules {
     pub newidle_stops_on_work_only: bool,
     /// When newly-idle balancing is tried at all.
     pub newidle_gate: NewIdleGate,
+    /// Newly-idle balancing that brings nothing makes its domain count as half as costly again, up to a little
+    /// more than the migration cost (6.18.2).
+    pub failed_newidle_costs: bool,
+    /// Tasks whose dequeue is delayed count among those of their CPU; not since 6.14, when loads that only
+    /// they cause stopped being worth a move other than for load itself.
+    pub counts_delayed: bool,
+    /// A task that would have to wait for its turn where it comes from is left there until a balancing has
+    /// failed (6.18).
+    pub ineligible_stay: bool,
+    /// A misfit task is worth taking only for a core that is idle as a whole (later fixes of 6.1 and 6.12).
+    pub misfit_needs_idle_core: bool,
+    /// Groups of bigger CPUs on which nobody waits are left out before groups are compared by their state;
+    /// 6.18.2 does so after, and only for groups in the same state.
+    pub bigger_left_out_first: bool,
+    /// For a task that is new or executes another program, groups are compared by those of their CPUs that it
+    /// may use (later fixes of 6.1 and 6.12); 6.18.2 by all.
+    pub placed_by_allowed_cpus: bool,
 }
 
 impl BalanceRules {
@@ -50,6 +67,12 @@ impl BalanceRules {
         misfit_counts_as_failure: true,
         newidle_stops_on_work_only: true,
         newidle_gate: NewIdleGate::LowestDomain,
+        failed_newidle_costs: false,
+        counts_delayed: true,
+        ineligible_stay: false,
+        misfit_needs_idle_core: true,
+        bigger_left_out_first: true,
+        placed_by_allowed_cpus: true,
     };
 
     /// Linux 6.6.
@@ -70,8 +93,23 @@ impl BalanceRules {
         misfit_counts_as_failure: false,
         newidle_stops_on_work_only: false,
         newidle_gate: NewIdleGate::LowestDomain,
+        failed_newidle_costs: false,
+        counts_delayed: true,
+        ineligible_stay: false,
+        misfit_needs_idle_core: true,
+        bigger_left_out_first: true,
+        placed_by_allowed_cpus: true,
     };
 
-    /// Linux 6.18, as far as it is in place (DIFFERENCES.md).
-    pub const LINUX_6_18: Self = Self { newidle_gate: NewIdleGate::LowestDomainIfAny, ..Self::LINUX_6_12 };
+    /// Linux 6.18 (6.18.2).
+    pub const LINUX_6_18: Self = Self {
+        newidle_gate: NewIdleGate::LowestDomainIfAny,
+        failed_newidle_costs: true,
+        counts_delayed: false,
+        ineligible_stay: true,
+        misfit_needs_idle_core: false,
+        bigger_left_out_first: false,
+        placed_by_allowed_cpus: false,
+        ..Self::LINUX_6_12
+    };
 }

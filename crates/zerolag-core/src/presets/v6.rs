@@ -132,7 +132,7 @@ pub(crate) const LINUX_6_18: Preset = Preset {
         listed_while_reported: true,
         reports_withdrawn_offline: true,
         updates_clock_between_domains: true,
-        domains: DomainRules::LINUX_6_12,
+        domains: DomainRules::LINUX_6_18,
         balance: BalanceRules::LINUX_6_18,
         bandwidth: Some(BandwidthRules::LINUX_6_18),
         anchor: Anchor::Minimum,

@@ -34,6 +34,12 @@ impl Scheduler {
         scheduler
     }
 
+    /// Puts the longest time between two balancings of a domain back to what it is before a kernel has brought
+    /// up its CPUs. No machine balances like that; a reference program may, if it leaves that step out.
+    pub fn undo_bring_up(&mut self) {
+        self.max_balance_interval = TickTime::boot(self.config.hz).max_interval;
+    }
+
     /// A machine whose CPUs know nothing of each other: no balancing, and no choice of CPU but by affinity.
     pub fn without_domains(config: Config, topology: Topology) -> Self {
         let domains = Domains::none(&topology);

@@ -155,20 +155,25 @@ impl Scheduler {
         self.states.capacities[self.domains.group(group).capacity].max_capacity
     }
 
-    /// Sums over the allowed CPUs of a group, without the task itself.
+    /// Sums over the CPUs of a group, without the task itself.
     fn wakeup_stats(&self, domain: &Domain, group: SchedGroupId, task: TaskId) -> GroupStats {
         let mut stats = GroupStats::EMPTY;
         let asymmetric = domain.flags.contains(DomainFlags::ASYM_CPUCAPACITY);
         let mut misfit = asymmetric;
         let util = if asymmetric { self.task_util_est(task) } else { 0 };
-        for cpu in self.domains.group_span(group).iter_and(&self.tasks[task].affinity) {
+        let span = self.domains.group_span(group);
+        let allowed = if self.config.variants.balance.placed_by_allowed_cpus {
+            &self.tasks[task].affinity
+        } else {
+            span
+        };
+        for cpu in span.iter_and(allowed) {
             let rq = &self.cpus[cpu];
-            let root = &self.queues[rq.root];
             let own = self.counted_on(cpu, task);
             stats.load += self.load_without(cpu, task);
             stats.util += self.util_without(cpu, task);
             stats.runnable += self.runnable_without(cpu, task);
-            stats.h_nr_running += root.h_nr_queued - own;
+            stats.h_nr_running += self.fair_tasks(cpu) - own;
             let nr_running = rq.nr_running - own;
             stats.nr_running += nr_running;
             if nr_running == 0 && self.idle_without(cpu, task) {
