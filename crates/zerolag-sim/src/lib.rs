@@ -12,6 +12,7 @@
 //! * [`scenario`] reads all of it from a file, [`input`] that and other kinds of files.
 //! * [`sim`] runs it: the machine, its events, who is told.
 //! * [`workload`] puts them together: who starts when, with what attributes, in which group.
+//! * [`swarm`] draws whole configurations at random, and shrinks those that show a fault.
 //! * [`machines`] reads what computers are made of from files.
 //! * [`benchmark`] runs one of the models alone.
 //! * [`loops`] are there to measure what a decision costs.
@@ -36,5 +37,6 @@ pub mod scenario;
 pub mod script;
 pub mod setting;
 pub mod sim;
+pub mod swarm;
 pub mod tunable;
 pub mod workload;

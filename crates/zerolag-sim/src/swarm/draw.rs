@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Draws a configuration. Most are small, so that a fault is easy to see; all are busy enough that tasks meet.
+
+use zerolag_core::features::{Feature, Features};
+use zerolag_core::kernel::Kernel;
+use zerolag_core::topology::Topology;
+use zerolag_core::units::Nanos;
+
+use super::case::{Case, Change, Group, Limit, Work};
+use crate::rng::{Purpose, Stream};
+use crate::tunable::Tunable;
+
+/// Machines, the likelier ones several times.
+const MACHINES: [&str; 16] = [
+    "1cpu",
+    "1cpu",
+    "2cpu",
+    "2cpu",
+    "4cpu",
+    "4cpu",
+    "8cpu",
+    "juno-r2",
+    "juno-r2",
+    "hybrid-16",
+    "phone-8",
+    "cluster-24",
+    "square-16",
+    "zen-32",
+    "ivb-ep",
+    "numa8-32",
+];
+
+/// The configuration of this seed, for one of `kernels`.
+///
+/// # Panics
+/// If `kernels` is empty, or has one that is not implemented.
+pub fn draw(seed: u64, kernels: &[Kernel]) -> Case {
+    Draw { chance: Stream::new(seed, Purpose::Workload, 0) }.case(seed, kernels)
+}
+
+struct Draw {
+    chance: Stream,
+}
+
+impl Draw {
+    fn below(&mut self, bound: usize) -> usize {
+        self.chance.below(bound as u64) as usize
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn among<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+
+    /// From `low` to `high`, every order of magnitude as likely as any other.
+    fn spread(&mut self, low: u64, high: u64) -> u64 {
+        let (from, to) = (low.ilog2(), high.ilog2());
+        let bits = from + self.below((to - from + 1) as usize) as u32;
+        let floor = 1 << bits;
+        (floor + self.chance.below(floor)).clamp(low, high)
+    }
+
+    fn case(mut self, seed: u64, kernels: &[Kernel]) -> Case {
+        let kernel = self.among(kernels);
+        let machine = self.among(&MACHINES);
+        let cpus = Topology::preset(machine).expect("the names are presets").cpu_count();
+        let config = kernel.config(cpus).expect("the kernel is implemented");
+        let busy = Nanos::from_millis(50 + self.chance.below(250));
+        let mut case = Case {
+            kernel,
+            machine: machine.into(),
+            seed,
+            hz: self.among(&[100, 250, 250, 300, 1000]),
+            costs: self.among(&["ideal", "ideal", "x86-server"]),
+            stagger_ticks: self.one_in(2),
+            ties: self.one_in(3).then_some(seed),
+            busy,
+            calm: Nanos::from_millis(200),
+            features: self.features(kernel, &config.features),
+            tunables: self.tunables(config.policy),
+            groups: self.groups(config.variants.bandwidth.is_some()),
+            works: Vec::new(),
+            changes: Vec::new(),
+        };
+        // Between half a task and four tasks a CPU, so that there are idle CPUs as well as queues.
+        let tasks = (1 + self.below(cpus * 4)).max(cpus / 2).min(80) as u32;
+        let mut left = tasks;
+        while left > 0 {
+            let count = (1 + self.below(4) as u32).min(left);
+            let work = self.work(case.works.len(), count, cpus, &case.groups);
+            case.works.push(work);
+            left -= count;
+        }
+        for _ in 0..self.below(12) {
+            let at = Nanos(self.chance.below(busy.0));
+            if let Some(change) = self.change(kernel, cpus, &case) {
+                case.changes.push((at, change));
+            }
+        }
+        case.changes.sort_by_key(|(at, _)| *at);
+        case
+    }
+
+    fn features(&mut self, kernel: Kernel, defaults: &Features) -> Vec<(Feature, bool)> {
+        let known = Feature::ALL.iter().filter(|f| f.default_in(kernel).is_some());
+        known.filter(|_| self.one_in(5)).map(|&f| (f, !defaults.has(f))).collect()
+    }
+
+    fn tunables(&mut self, policy: zerolag_core::config::FairPolicy) -> Vec<(Tunable, u64)> {
+        let mut drawn = Vec::new();
+        for tunable in Tunable::ALL {
+            if !tunable.exists_with(policy) || !self.one_in(5) {
+                continue;
+            }
+            let value = match tunable {
+                Tunable::ChildRunsFirst => 1,
+                Tunable::NrMigrate => self.spread(1, 64),
+                Tunable::MigrationCost => self.spread(1_000, 4_000_000),
+                _ => self.spread(100_000, 20_000_000),
+            };
+            drawn.push((tunable, value));
+        }
+        drawn
+    }
+
+    fn groups(&mut self, limits: bool) -> Vec<Group> {
+        let mut groups: Vec<Group> = Vec::new();
+        for number in 0..self.below(6) {
+            let above = if groups.is_empty() || self.one_in(2) {
+                String::new()
+            } else {
+                let parent = self.below(groups.len());
+                groups[parent].path.clone()
+            };
+            groups.push(Group {
+                path: format!("{above}/g{number}"),
+                weight: (!self.one_in(8)).then(|| self.spread(1, 10_000) as u32),
+                limit: (limits && self.one_in(6)).then(|| self.limit()),
+            });
+        }
+        groups
+    }
+
+    fn limit(&mut self) -> Limit {
+        let period_us = self.spread(1_000, 100_000);
+        Limit { quota_us: (period_us * (1 + self.chance.below(200)) / 100).max(1_000), period_us }
+    }
+
+    fn work(&mut self, number: usize, count: u32, cpus: usize, groups: &[Group]) -> Work {
+        Work {
+            name: format!("w{number}x"),
+            count,
+            group: (!groups.is_empty() && !self.one_in(3)).then(|| {
+                let at = self.below(groups.len());
+                groups[at].path.clone()
+            }),
+            cpus: self.one_in(4).then(|| self.cpus(cpus)),
+            nice: if self.one_in(3) { self.below(40) as i32 - 20 } else { 0 },
+            policy: self.policy(),
+            slice: self.one_in(6).then(|| Nanos(self.spread(100_000, 100_000_000))),
+            program: self.program(number),
+        }
+    }
+
+    fn cpus(&mut self, cpus: usize) -> String {
+        let (a, b) = (self.below(cpus), self.below(cpus));
+        format!("{}-{}", a.min(b), a.max(b))
+    }
+
+    fn policy(&mut self) -> Option<String> {
+        match self.below(20) {
+            0 | 1 => Some("batch".into()),
+            2 | 3 => Some("idle".into()),
+            4 => Some(format!("rr:{}", 1 + self.below(99))),
+            _ => None,
+        }
+    }
+
+    /// Nobody waits for ever: who waits for somebody is woken by somebody who sleeps or runs only.
+    fn program(&mut self, number: usize) -> String {
+        let run = self.spread(10_000, 20_000_000);
+        let rest = self.spread(10_000, 20_000_000);
+        match self.below(9) {
+            0 | 1 => "forever { run 1ms }".into(),
+            2 => format!("forever {{ run {run}ns; sleep {rest}ns }}"),
+            3 => format!("forever {{ run exponential({run}ns); sleep exponential({rest}ns) }}"),
+            4 => format!("forever {{ timer {}ns; run {run}ns }}", run + rest),
+            5 => format!("forever {{ post s{number}; run {}ns; acquire s{number}; sleep {rest}ns }}", run / 4),
+            6 => format!("forever {{ lock m{}; run {}ns; unlock m{0}; sleep {rest}ns }}", number % 3, run / 8),
+            7 => format!("forever {{ run {}ns; yield }}", run / 10 + 1),
+            _ => format!("delay {rest}ns; run {run}ns"),
+        }
+    }
+
+    fn change(&mut self, kernel: Kernel, cpus: usize, case: &Case) -> Option<Change> {
+        let group = |draw: &mut Self| {
+            let at = draw.below(case.groups.len());
+            case.groups[at].path.clone()
+        };
+        Some(match self.below(8) {
+            0 => {
+                let known: Vec<Feature> =
+                    Feature::ALL.iter().copied().filter(|f| f.default_in(kernel).is_some()).collect();
+                Change::Feature(self.among(&known), self.one_in(2))
+            }
+            1 | 2 if case.groups.iter().any(|g| g.weight.is_some()) => {
+                let path = group(self);
+                let idle = case.groups.iter().any(|g| g.path == path && g.weight.is_none());
+                if idle {
+                    return None;
+                }
+                Change::Weight(path, self.spread(1, 10_000) as u32)
+            }
+            3 if case.groups.iter().any(|g| g.limit.is_some()) => {
+                let path = case.groups.iter().find(|g| g.limit.is_some())?.path.clone();
+                let limit = (!self.one_in(3)).then(|| self.limit());
+                Change::Limit(path, limit)
+            }
+            _ => {
+                let at = self.below(case.works.len());
+                let name = case.works[at].name.clone();
+                let (key, value) = match self.below(5) {
+                    0 => ("cpus", self.cpus(cpus)),
+                    1 => ("policy", self.among(&["normal", "batch", "idle"]).into()),
+                    2 => ("slice", format!("{}ns", self.spread(100_000, 100_000_000))),
+                    3 if !case.groups.is_empty() => ("cgroup", group(self)),
+                    _ => ("nice", (self.below(40) as i32 - 20).to_string()),
+                };
+                Change::Task(name, key, value)
+            }
+        })
+    }
+}
