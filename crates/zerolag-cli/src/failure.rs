@@ -12,6 +12,9 @@ pub(crate) enum Failure {
     /// The run went wrong: exit code 1.
     #[error("{0}")]
     Check(String),
+    /// Something that must hold does not: exit code 3. Says how to see it again.
+    #[error("{0}")]
+    Invariant(String),
     /// The results could not be written.
     #[error("cannot write: {0}")]
     Output(#[from] io::Error),
@@ -40,7 +43,7 @@ impl Failure {
             _ if self.is_broken_pipe() => 0,
             Self::Input(_) => 2,
             Self::Check(_) | Self::Output(_) => 1,
-            Self::Broken { .. } => 3,
+            Self::Invariant(_) | Self::Broken { .. } => 3,
         }
     }
 }

@@ -9,6 +9,7 @@
 mod args;
 mod cmd;
 mod failure;
+mod guard;
 mod report;
 mod schedule;
 mod simulate;

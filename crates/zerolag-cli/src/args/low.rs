@@ -8,6 +8,7 @@ mod compare;
 mod latency;
 mod model;
 mod schedule;
+mod soak;
 mod stat;
 pub(crate) mod study;
 mod sweep;
@@ -18,6 +19,7 @@ pub(crate) use compare::Compare;
 pub(crate) use latency::Latency;
 pub(crate) use model::{Model, ModelArgs, sorted};
 pub(crate) use schedule::{Part, Schedule, Time};
+pub(crate) use soak::Soak;
 pub(crate) use stat::{Sort, Stat};
 pub(crate) use sweep::{Sweep, SweepCommand, SweepMerge};
 pub(crate) use timehist::Timehist;
@@ -40,7 +42,8 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 the run failed a check, 2 bad input, 3 internal error.";
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 the run failed a check, 2 bad input, 3 an invariant is broken.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -65,6 +68,8 @@ pub(crate) enum Command {
     Topology(Topology),
     #[command(flatten)]
     Model(Model),
+    /// Run configurations drawn at random until one of them breaks an invariant, and shrink it.
+    Soak(Soak),
     /// Measure what a decision costs, in the loops of the reference's bench mode.
     #[command(hide = true)]
     Bench(Bench),
@@ -85,6 +90,10 @@ pub(crate) struct Run {
     /// Print JSON instead of tables (schema zerolag.run/1, see docs/json.md).
     #[arg(long)]
     pub(crate) json: bool,
+    /// Check every invariant of the scheduler and of its schedule after each event (slow); the first that breaks
+    /// ends the run with exit code 3.
+    #[arg(long)]
+    pub(crate) check: bool,
     /// Also write results to this directory: run.json and, for rt-app files, each thread's log and the
     /// trace markers.
     #[arg(long, value_name = "DIR")]

@@ -10,6 +10,7 @@ mod model;
 mod run;
 mod script;
 mod setup;
+mod soak;
 mod stat;
 mod study;
 mod sweep;
@@ -34,6 +35,7 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Features(args) => features::run(&args, out),
         Command::Topology(args) => topology::run(&args, out),
         Command::Model(args) => model::run(&args, out),
+        Command::Soak(args) => soak::run(&args, out),
         Command::Bench(args) => bench::run(&args, out),
         Command::Completions(args) => setup::completions(&args, out),
         Command::Man(args) => setup::man(&args),

@@ -18,6 +18,7 @@ use zerolag_trace::metrics::{Metrics, Summary};
 use crate::args::high::workload::Input;
 use crate::args::low;
 use crate::failure::Failure;
+use crate::guard::Guard;
 use crate::report::{End, Report, TaskName};
 use crate::simulate::{self, Listener};
 
@@ -28,9 +29,10 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
     let watched = input.app.as_ref().filter(|_| args.out.is_some());
     let rtapp = watched.map(|(app, compiled)| rtapp::Observer::new(app, compiled));
     let (end, watches) = (Instant(input.scenario.duration.0), input.scenario.watches());
-    let mut listeners = Listeners { metrics: Metrics::new(), rtapp };
+    let guard = args.check.then(|| Guard::new(&input.scenario));
+    let mut listeners = Listeners { metrics: Metrics::new(), rtapp, guard };
     let watches = simulate::drive(&mut sim, end, watches, &mut listeners)?;
-    let Listeners { mut metrics, rtapp } = listeners;
+    let Listeners { mut metrics, rtapp, .. } = listeners;
     metrics.advance(sim.now());
     let record = rtapp.map(|o| o.finish(sim.now(), sim.stop().is_none(), |task| sim.task_name(task)));
 
@@ -51,12 +53,17 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
 struct Listeners<'a> {
     metrics: Metrics,
     rtapp: Option<rtapp::Observer<'a>>,
+    guard: Option<Guard>,
 }
 
 impl Listener for Listeners<'_> {
-    fn event(&mut self, event: &SchedEvent, _: &Sim) -> Result<(), Failure> {
+    fn event(&mut self, event: &SchedEvent, sim: &Sim) -> Result<(), Failure> {
         self.metrics.feed(event);
-        Ok(())
+        let Some(guard) = &mut self.guard else { return Ok(()) };
+        guard.feed(event);
+        guard
+            .look(sim)
+            .map_err(|breach| Failure::Invariant(format!("{breach}\nto see it again: {}", crate::rerun())))
     }
 
     fn note(&mut self, note: &Note) {

@@ -8,6 +8,7 @@ mod model;
 mod run;
 mod schedule;
 mod script;
+mod soak;
 mod support;
 mod sweep;
 mod topology;

@@ -188,8 +188,12 @@ impl Draw {
             2 => format!("forever {{ run {run}ns; sleep {rest}ns }}"),
             3 => format!("forever {{ run exponential({run}ns); sleep exponential({rest}ns) }}"),
             4 => format!("forever {{ timer {}ns; run {run}ns }}", run + rest),
-            5 => format!("forever {{ post s{number}; run {}ns; acquire s{number}; sleep {rest}ns }}", run / 4),
-            6 => format!("forever {{ lock m{}; run {}ns; unlock m{0}; sleep {rest}ns }}", number % 3, run / 8),
+            5 => {
+                format!("forever {{ post s{number}; run {}ns; acquire s{number}; sleep {rest}ns }}", run / 4)
+            }
+            6 => {
+                format!("forever {{ lock m{}; run {}ns; unlock m{0}; sleep {rest}ns }}", number % 3, run / 8)
+            }
             7 => format!("forever {{ run {}ns; yield }}", run / 10 + 1),
             _ => format!("delay {rest}ns; run {run}ns"),
         }

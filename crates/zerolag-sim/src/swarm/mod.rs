@@ -21,10 +21,12 @@
 
 mod case;
 mod draw;
+mod liveness;
 mod shrink;
 
 pub use case::{Case, Change, Group, Limit, Work};
 pub use draw::draw;
+pub use liveness::{Liveness, Overdue, Verdict};
 pub use shrink::shrink;
 
 #[cfg(test)]
