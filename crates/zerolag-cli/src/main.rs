@@ -9,11 +9,13 @@
 mod args;
 mod cmd;
 mod failure;
+mod file;
 mod guard;
 mod report;
 mod schedule;
 mod simulate;
 mod table;
+mod trace;
 
 use std::io::{self, BufWriter, Write};
 use std::panic;

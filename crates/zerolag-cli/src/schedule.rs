@@ -37,6 +37,8 @@ enum Kind {
 pub(crate) struct Moment<'a> {
     pub(crate) event: &'a SchedEvent,
     pub(crate) names: &'a TaskTable,
+    /// The simulation, if it is one, having done everything that takes no time.
+    pub(crate) sim: Option<&'a Sim>,
 }
 
 /// What is known when a schedule has been followed to its end.
@@ -91,20 +93,28 @@ impl Schedule {
         }
     }
 
-    /// What part of it the user wants to see.
-    pub(crate) fn selection(&self, part: &low::Part) -> Selection {
+    /// It has to be simulated first.
+    pub(crate) fn is_simulation(&self) -> bool {
+        matches!(self.kind, Kind::Simulation { .. })
+    }
+
+    /// From when until when the user wants to see it.
+    pub(crate) fn times(
+        &self,
+        times: Option<(Option<low::Time>, Option<low::Time>)>,
+    ) -> (Option<Instant>, Option<Instant>) {
         let time = |time: low::Time| match time {
             low::Time::Absolute(Nanos(ns)) => Instant(ns),
             low::Time::Relative(span) => self.start() + span,
         };
-        let (from, to) = part.time.unwrap_or_default();
-        Selection {
-            from: from.map(time),
-            to: to.map(time),
-            cpus: part.cpu.clone(),
-            pids: part.pid.clone(),
-            comms: part.comm.clone(),
-        }
+        let (from, to) = times.unwrap_or_default();
+        (from.map(time), to.map(time))
+    }
+
+    /// What part of it the user wants to see.
+    pub(crate) fn selection(&self, part: &low::Part) -> Selection {
+        let (from, to) = self.times(part.time);
+        Selection { from, to, cpus: part.cpu.clone(), pids: part.pid.clone(), comms: part.comm.clone() }
     }
 
     /// Shows all events in the order of time; then says what was missing.
@@ -132,7 +142,7 @@ fn recording(
     while let Some(event) = next {
         let event = event.map_err(|e| source.failure(e))?;
         end = end.max(event.time);
-        visit(&Moment { event: &event, names: trace.tasks() })?;
+        visit(&Moment { event: &event, names: trace.tasks(), sim: None })?;
         next = trace.next();
     }
     let (names, loss) = trace.into_parts();
@@ -146,7 +156,7 @@ struct Visit<'v> {
 
 impl Listener for Visit<'_> {
     fn event(&mut self, event: &SchedEvent, sim: &Sim) -> Result<(), Failure> {
-        (self.visit)(&Moment { event, names: self.names.at(event, sim) })
+        (self.visit)(&Moment { event, names: self.names.at(event, sim), sim: Some(sim) })
     }
 }
 

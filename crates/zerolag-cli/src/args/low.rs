@@ -5,6 +5,7 @@
 //! unit and the default.
 
 mod compare;
+mod convert;
 mod latency;
 mod model;
 mod schedule;
@@ -16,6 +17,7 @@ mod timehist;
 mod workload;
 
 pub(crate) use compare::Compare;
+pub(crate) use convert::{Convert, Counter, Counters, Format};
 pub(crate) use latency::Latency;
 pub(crate) use model::{Model, ModelArgs, sorted};
 pub(crate) use schedule::{Part, Schedule, Time};
@@ -62,6 +64,8 @@ pub(crate) enum Command {
     Timehist(Timehist),
     /// Show what each task, group and CPU of a schedule got, and who ran while tasks waited.
     Stat(Stat),
+    /// Write a recording, or a simulated schedule, in the format of another tool.
+    Convert(Convert),
     /// Show which features a kernel's scheduler has, their defaults, and the first and last known kernel with each.
     Features(Features),
     /// Show machines: their cores, caches and nodes, and the scheduling domains built on them.
@@ -87,6 +91,14 @@ pub(crate) struct Run {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) workload: Workload,
+    /// Also write the schedule to this file, as perf-script, ftrace or perfetto; see `zerolag convert --help`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// The format of the trace; by default the one that its name says.
+    #[arg(long, value_name = "FORMAT", requires = "trace")]
+    pub(crate) trace_format: Option<Format>,
+    #[command(flatten)]
+    pub(crate) counters: Counters,
     /// Print JSON instead of tables (schema zerolag.run/1, see docs/json.md).
     #[arg(long)]
     pub(crate) json: bool,

@@ -3,6 +3,7 @@
 
 mod bench;
 mod compare;
+mod convert;
 pub(crate) mod drive;
 mod features;
 mod latency;
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Latency(args) => latency::run(&args, out),
         Command::Timehist(args) => timehist::run(&args, out),
         Command::Stat(args) => stat::run(&args, out),
+        Command::Convert(args) => convert::run(&args),
         Command::Features(args) => features::run(&args, out),
         Command::Topology(args) => topology::run(&args, out),
         Command::Model(args) => model::run(&args, out),

@@ -20,7 +20,8 @@ use crate::args::low;
 use crate::failure::Failure;
 use crate::guard::Guard;
 use crate::report::{End, Report, TaskName};
-use crate::simulate::{self, Listener};
+use crate::simulate::{self, Listener, Names};
+use crate::trace::TraceFile;
 
 /// Runs the workload.
 pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
@@ -30,9 +31,12 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
     let rtapp = watched.map(|(app, compiled)| rtapp::Observer::new(app, compiled));
     let (end, watches) = (Instant(input.scenario.duration.0), input.scenario.watches());
     let guard = args.check.then(|| Guard::new(&input.scenario));
-    let mut listeners = Listeners { metrics: Metrics::new(), rtapp, guard };
+    let trace = args.trace.as_ref().map(|path| TraceFile::create(path, args.trace_format, &args.counters));
+    let trace = trace.transpose()?;
+    let mut listeners = Listeners { metrics: Metrics::new(), rtapp, guard, names: Names::default(), trace };
     let watches = simulate::drive(&mut sim, end, watches, &mut listeners)?;
-    let Listeners { mut metrics, rtapp, .. } = listeners;
+    let Listeners { mut metrics, rtapp, trace, .. } = listeners;
+    trace.map(TraceFile::finish).transpose()?;
     metrics.advance(sim.now());
     let record = rtapp.map(|o| o.finish(sim.now(), sim.stop().is_none(), |task| sim.task_name(task)));
 
@@ -54,16 +58,21 @@ struct Listeners<'a> {
     metrics: Metrics,
     rtapp: Option<rtapp::Observer<'a>>,
     guard: Option<Guard>,
+    names: Names,
+    trace: Option<TraceFile>,
 }
 
 impl Listener for Listeners<'_> {
     fn event(&mut self, event: &SchedEvent, sim: &Sim) -> Result<(), Failure> {
         self.metrics.feed(event);
-        let Some(guard) = &mut self.guard else { return Ok(()) };
-        guard.feed(event);
-        guard
-            .look(sim)
-            .map_err(|breach| Failure::Invariant(format!("{breach}\nto see it again: {}", crate::rerun())))
+        if let Some(guard) = &mut self.guard {
+            guard.feed(event);
+            let breach =
+                |breach| Failure::Invariant(format!("{breach}\nto see it again: {}", crate::rerun()));
+            guard.look(sim).map_err(breach)?;
+        }
+        let Some(trace) = &mut self.trace else { return Ok(()) };
+        trace.event(event, self.names.at(event, sim), Some(sim))
     }
 
     fn note(&mut self, note: &Note) {

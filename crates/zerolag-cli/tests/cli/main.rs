@@ -2,6 +2,7 @@
 //! The command as its users meet it: what it prints, and how it ends. One program, so that it links once.
 
 mod compare;
+mod convert;
 mod features;
 mod manners;
 mod model;

@@ -37,6 +37,11 @@ impl<W: Write> Ftrace<W> {
         Self { out, current: Current::default(), began: false }
     }
 
+    /// What it writes to.
+    pub const fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     fn begin(&mut self) -> io::Result<()> {
         if !self.began {
             self.began = true;

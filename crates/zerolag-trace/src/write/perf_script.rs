@@ -25,6 +25,11 @@ impl<W: Write> PerfScript<W> {
     pub fn new(out: W) -> Self {
         Self { out, current: Current::default() }
     }
+
+    /// What it writes to.
+    pub const fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
 }
 
 impl<W: Write> EventWriter for PerfScript<W> {

@@ -101,6 +101,11 @@ impl<W: Write> Perfetto<W> {
         }
     }
 
+    /// What it writes to.
+    pub const fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     /// Announces a counter, drawn as a track of its own with this name; `unit` may be empty.
     ///
     /// # Errors

@@ -60,7 +60,8 @@ pub(crate) fn time(text: &str) -> Result<Time, String> {
     duration::parse(&with_unit).map(make).map_err(|e| format!("'{text}': {e}; {accepted}"))
 }
 
-fn times(text: &str) -> Result<(Option<Time>, Option<Time>), String> {
+/// Reads a span of time.
+pub(super) fn times(text: &str) -> Result<(Option<Time>, Option<Time>), String> {
     let (from, to) =
         text.split_once(',').ok_or("expected FROM,TO, either of which may be empty".to_owned())?;
     let end = |text: &str| if text.trim().is_empty() { Ok(None) } else { time(text).map(Some) };

@@ -3,19 +3,18 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
-use tempfile::NamedTempFile;
 use zerolag_core::ids::TaskId;
 use zerolag_sim::workload::rtapp::{Record, RtApp};
 
 use crate::failure::Failure;
+use crate::file;
 use crate::report::Report;
 
 /// Writes `run.json` and, if there was one, what an rt-app file's threads recorded.
 pub(super) fn write(dir: &Path, report: &Report, rtapp: Option<(&RtApp, &Record)>) -> Result<(), Failure> {
-    fs::create_dir_all(dir).map_err(|e| failure(dir, &e))?;
+    fs::create_dir_all(dir).map_err(|e| file::failure(dir, &e))?;
     put(dir, "run.json", &format!("{:#}\n", report.to_json()))?;
     if let Some((app, record)) = rtapp {
         for log in &record.logs {
@@ -39,13 +38,5 @@ pub(super) fn write(dir: &Path, report: &Report, rtapp: Option<(&RtApp, &Record)
 }
 
 fn put(dir: &Path, name: &str, text: &str) -> Result<(), Failure> {
-    let path = dir.join(name);
-    let mut file = NamedTempFile::new_in(dir).map_err(|e| failure(dir, &e))?;
-    file.write_all(text.as_bytes()).map_err(|e| failure(&path, &e))?;
-    file.persist(&path).map_err(|e| failure(&path, &e.error))?;
-    Ok(())
-}
-
-fn failure(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::input(format_args!("{}: {error}", path.display()))
+    file::put(&dir.join(name), text)
 }
