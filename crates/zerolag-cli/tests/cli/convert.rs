@@ -43,10 +43,11 @@ fn seen(file: &str) -> (Vec<String>, Value) {
     stat["tasks"].as_array_mut().unwrap().iter_mut().for_each(|task| task["group"] = Value::Null);
     let history = succeed(&["timehist", file, "-wMn"]);
     let line = |line: &str| {
-        let mut words: Vec<&str> = line.split_whitespace().collect();
-        let thread = |word: &str| word.ends_with(']') && word.contains('/') && !word.starts_with('[');
-        words.retain(|word| !thread(word));
-        words.join(" ")
+        let word = |word: &str| match word.rsplit_once('[') {
+            Some((name, ids)) => format!("{name}[{}", ids.split(['/', ']']).next().unwrap_or("")),
+            None => word.to_owned(),
+        };
+        line.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
     };
     let mut lines: Vec<String> = history.lines().skip(3).map(line).collect();
     lines.sort();
