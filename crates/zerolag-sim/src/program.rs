@@ -166,6 +166,8 @@ pub enum Op {
     Yield,
     /// Starts a new task on the code of this template.
     Fork(TemplateId),
+    /// Replaces the task's program by what follows (`execve()`): a good time to move to an idle CPU.
+    Exec,
     /// Changes one of the task's own attributes.
     Set(Attribute),
     /// Reports that the task has come here, as a [`NoteKind::Mark`](crate::note::NoteKind::Mark) with this

@@ -90,6 +90,11 @@ impl Machine {
                 self.tasks[task].advance();
                 self.fork(cpu, task, template);
             }
+            Op::Exec => {
+                self.tasks[task].advance();
+                self.scheduler.exec(self.now, cpu);
+                self.after_switch(cpu);
+            }
             Op::Set(attribute) => {
                 self.tasks[task].advance();
                 self.set_own(cpu, task, attribute);

@@ -216,6 +216,7 @@ impl ProgramBuilder {
             | Op::Set(_)
             | Op::Mark(_)
             | Op::Repeat { .. }
+            | Op::Exec
             | Op::Again { .. } => false,
         }
     }

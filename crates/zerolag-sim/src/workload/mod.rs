@@ -16,15 +16,31 @@
 //! workload.start(Start::new(hog));
 //! ```
 
+mod cast;
 mod check;
+mod client_server;
+mod cyclictest;
+mod family;
 pub mod hog;
+mod hogs;
+mod interactive;
 pub mod json;
+mod make;
+mod medium;
+mod messaging;
 pub mod model;
 pub mod models;
+mod netperf;
 pub mod options;
 pub mod periodic;
+mod ping_pong;
+mod random;
 pub mod rtapp;
+mod sample;
 pub mod schbench;
+mod stress_ng;
+mod tally;
+mod unixbench;
 
 use std::sync::Arc;
 

@@ -16,7 +16,10 @@ use std::fmt::Write;
 
 use super::model::Model;
 use super::options::{OptionError, OptionSpec, help};
-use super::schbench;
+use super::{
+    client_server, cyclictest, hogs, interactive, make, messaging, netperf, ping_pong, random, schbench,
+    stress_ng, unixbench,
+};
 
 /// A kind of model.
 #[derive(Clone, Copy, Debug)]
@@ -36,13 +39,99 @@ pub struct Kind {
 type Parse = fn(&[&str]) -> Result<Box<dyn Model>, OptionError>;
 
 /// All of them.
-pub const ALL: &[Kind] = &[Kind {
-    name: "schbench",
-    about: "Wake-up latency of workers that message threads wake in groups (schbench, both generations)",
-    options: schbench::OPTIONS,
-    examples: &["-m 2 -t 4 -r 10", "--classic -m 2 -t 10 -s 10000 -c 15000 -r 30"],
-    parse: schbench::parse,
-}];
+pub const ALL: &[Kind] = &[
+    Kind {
+        name: "schbench",
+        about: "Wake-up latency of workers that message threads wake in groups (schbench, both generations)",
+        options: schbench::OPTIONS,
+        examples: &["-m 2 -t 4 -r 10", "--classic -m 2 -t 10 -s 10000 -c 15000 -r 30"],
+        parse: schbench::parse,
+    },
+    Kind {
+        name: "hackbench",
+        about: "Time of groups of senders that write to all receivers of their group (rt-tests)",
+        options: &[("Options", messaging::HACKBENCH)],
+        examples: &["-g 2 -l 100", "-p -T -g 4 -f 10 -l 1000"],
+        parse: messaging::hackbench,
+    },
+    Kind {
+        name: "cyclictest",
+        about: "How much later than they meant to threads run that sleep (rt-tests)",
+        options: &[("Options", cyclictest::OPTIONS)],
+        examples: &["--policy other -t 2 -D 10 -q", "-a -t -i 500 -l 10000 -h 100"],
+        parse: cyclictest::cyclictest,
+    },
+    Kind {
+        name: "perf-bench-sched",
+        about: "Two tasks that talk through pipes, or groups of senders and receivers (perf bench sched)",
+        options: &[("Options of pipe", ping_pong::PIPE), ("Options of messaging", messaging::PERF)],
+        examples: &["pipe -l 100000", "messaging -p -g 4"],
+        parse: ping_pong::perf,
+    },
+    Kind {
+        name: "stress-ng",
+        about: "Switches, forks, futex wake-ups and short sleeps as fast as possible (stress-ng)",
+        options: &[("Options", stress_ng::OPTIONS)],
+        examples: &["--switch 2 -t 5", "--futex 1 --nanosleep 1 --timeout 10s --metrics-brief"],
+        parse: stress_ng::stress_ng,
+    },
+    Kind {
+        name: "unixbench",
+        about: "Process creation, context switches through pipes, a pipe alone (UnixBench: spawn, context1, pipe)",
+        options: &[("Options", unixbench::OPTIONS)],
+        examples: &["spawn -c 2 --time 10", "context1"],
+        parse: unixbench::unixbench,
+    },
+    Kind {
+        name: "netperf",
+        about: "Requests and responses over the loopback device (netperf: TCP_RR, UDP_RR)",
+        options: &[("Options", netperf::OPTIONS)],
+        examples: &["-t TCP_RR -l 10", "-t UDP_RR -l 10 --instances 4 -- -r 1,1"],
+        parse: netperf::netperf,
+    },
+    Kind {
+        name: "make",
+        about: "A kernel build with -jN, from a local disk or an NFS server",
+        options: &[("Options", make::OPTIONS)],
+        examples: &["-j8 --files 300", "-j8 --nfs bzImage"],
+        parse: make::make,
+    },
+    Kind {
+        name: "oltp",
+        about: "Transactions of clients against a database's threads (sysbench, OLTP)",
+        options: &[("Options", client_server::OLTP)],
+        examples: &["--threads 4 --time 10"],
+        parse: client_server::oltp,
+    },
+    Kind {
+        name: "tbench",
+        about: "Clients and servers that exchange small messages over TCP (tbench)",
+        options: &[("Options", client_server::TBENCH)],
+        examples: &["-t 10 4"],
+        parse: client_server::tbench,
+    },
+    Kind {
+        name: "interactive",
+        about: "Somebody reads mail while a kernel is built: how long it takes until the screen answers",
+        options: &[("Options", interactive::OPTIONS)],
+        examples: &["--hogs 4 -r 10"],
+        parse: interactive::interactive,
+    },
+    Kind {
+        name: "hogs",
+        about: "Tasks that want all CPU time they can get, and how evenly it is shared",
+        options: &[("Options", hogs::OPTIONS)],
+        examples: &["-n 3 -r 10"],
+        parse: hogs::hogs,
+    },
+    Kind {
+        name: "random",
+        about: "Tasks that run and sleep for times drawn from named distributions",
+        options: &[("Options", random::OPTIONS)],
+        examples: &["-n 8 --run lognormal(1ms,0.5) --sleep exponential(9ms) -r 10"],
+        parse: random::random,
+    },
+];
 
 /// There is no model of this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

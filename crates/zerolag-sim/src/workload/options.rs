@@ -18,6 +18,8 @@ pub struct OptionSpec {
     pub long: &'static str,
     /// What its value is called, if it takes one.
     pub value: Option<&'static str>,
+    /// The value may be left out: then what follows is one only if it begins with a digit.
+    pub optional: bool,
     /// What it means, with unit and default.
     pub help: &'static str,
 }
@@ -25,7 +27,7 @@ pub struct OptionSpec {
 impl OptionSpec {
     /// An option without a value.
     pub const fn flag(short: char, long: &'static str, help: &'static str) -> Self {
-        Self { short: Some(short), long, value: None, help }
+        Self { short: Some(short), long, value: None, optional: false, help }
     }
 
     /// An option with a value.
@@ -35,17 +37,27 @@ impl OptionSpec {
         value: &'static str,
         help: &'static str,
     ) -> Self {
-        Self { short: Some(short), long, value: Some(value), help }
+        Self { short: Some(short), long, value: Some(value), optional: false, help }
+    }
+
+    /// An option whose value may be left out.
+    pub const fn with_optional(
+        short: char,
+        long: &'static str,
+        value: &'static str,
+        help: &'static str,
+    ) -> Self {
+        Self { short: Some(short), long, value: Some(value), optional: true, help }
     }
 
     /// An option with a value and no letter.
     pub const fn long_only(long: &'static str, value: &'static str, help: &'static str) -> Self {
-        Self { short: None, long, value: Some(value), help }
+        Self { short: None, long, value: Some(value), optional: false, help }
     }
 
     /// An option with neither.
     pub const fn long_flag(long: &'static str, help: &'static str) -> Self {
-        Self { short: None, long, value: None, help }
+        Self { short: None, long, value: None, optional: false, help }
     }
 
     /// How it is written, for messages.
@@ -123,6 +135,16 @@ pub enum OptionError {
         /// What was given.
         found: String,
     },
+    /// The tool does one of several things and was not told which.
+    #[error("{tool}: {}, accepted: {accepted}", what_mode(.found))]
+    Mode {
+        /// The tool.
+        tool: &'static str,
+        /// What was given.
+        found: Option<String>,
+        /// What would.
+        accepted: &'static str,
+    },
     /// An option of the tool that cannot be simulated, or not with another one.
     #[error("{tool}: {option} is not simulated: {reason}")]
     Unsupported {
@@ -137,6 +159,13 @@ pub enum OptionError {
 
 fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+}
+
+fn what_mode(found: &Option<String>) -> String {
+    match found {
+        Some(found) => format!("'{found}' is nothing it does"),
+        None => "nothing to do".into(),
+    }
 }
 
 /// A command line taken apart.
@@ -158,7 +187,8 @@ pub fn parse<S: AsRef<str>>(
     arguments: &[S],
 ) -> Result<Parsed, OptionError> {
     let mut parsed = Parsed { tool, specs, given: Vec::new(), rest: Vec::new() };
-    let mut arguments = arguments.iter().map(AsRef::as_ref);
+    let mut arguments = arguments.iter().map(AsRef::as_ref).peekable();
+    let begins_with_digit = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
     while let Some(argument) = arguments.next() {
         if argument == "--" {
             parsed.rest.extend(arguments.by_ref().map(String::from));
@@ -168,6 +198,7 @@ pub fn parse<S: AsRef<str>>(
             let value = match (spec.value, value) {
                 (None, None) => "",
                 (Some(_), Some(value)) => value,
+                (Some(_), None) if spec.optional => arguments.next_if(begins_with_digit).unwrap_or(""),
                 (Some(value), None) => arguments.next().ok_or_else(|| parsed.no_value(spec, value))?,
                 (None, Some(found)) => {
                     let (option, found) = (spec.shown(), found.into());
@@ -184,6 +215,7 @@ pub fn parse<S: AsRef<str>>(
                     continue;
                 };
                 let value = match std::mem::replace(&mut letters, "".chars()).as_str() {
+                    "" if spec.optional => arguments.next_if(begins_with_digit).unwrap_or(""),
                     "" => arguments.next().ok_or_else(|| parsed.no_value(spec, value))?,
                     attached => attached,
                 };
@@ -304,7 +336,12 @@ impl Parsed {
 pub fn help(specs: &[OptionSpec]) -> String {
     let left = |spec: &OptionSpec| {
         let letter = spec.short.map_or("    ".to_string(), |letter| format!("-{letter}, "));
-        format!("{letter}--{}{}", spec.long, spec.value.map(|v| format!(" {v}")).unwrap_or_default())
+        let value = match spec.value {
+            Some(value) if spec.optional => format!(" [{value}]"),
+            Some(value) => format!(" {value}"),
+            None => String::new(),
+        };
+        format!("{letter}--{}{value}", spec.long)
     };
     let width = specs.iter().map(|spec| left(spec).len()).max().unwrap_or(0);
     specs.iter().fold(String::new(), |mut out, spec| {
@@ -364,6 +401,26 @@ mod tests {
         ] {
             assert_eq!(line(text).map(|_| ()), Err(message), "{text}");
         }
+    }
+
+    #[test]
+    fn values_that_may_be_left_out_are_numbers() {
+        const SPECS: &[OptionSpec] = &[
+            OptionSpec::with_optional('t', "threads", "N", "threads"),
+            OptionSpec::flag('q', "quiet", "say little"),
+        ];
+        for (words, value) in [
+            ("-t4", "4"),
+            ("-t 4", "4"),
+            ("-q -t", ""),
+            ("-t -q", ""),
+            ("--threads", ""),
+            ("--threads=4", "4"),
+        ] {
+            let words: Vec<_> = words.split(' ').collect();
+            assert_eq!(parse("tool", SPECS, &words).unwrap().text("threads"), Some(value), "{words:?}");
+        }
+        assert!(help(SPECS).starts_with("  -t, --threads [N]  threads\n"));
     }
 
     #[test]

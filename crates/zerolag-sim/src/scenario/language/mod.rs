@@ -121,6 +121,15 @@ pub(crate) fn read(
     reader.builder.build().map_err(|e| (0, Fault::Senseless(e)))
 }
 
+/// One length, and a program that has the distribution from which it is drawn; nothing if the text is none.
+pub(crate) fn read_length(text: &str) -> Option<(Length, Program)> {
+    let program = read(&format!("run {text}"), 1, &mut Names::default(), &mut Workload::new()).ok()?;
+    match *program.ops() {
+        [Op::Run(length)] => Some((length, program)),
+        _ => None,
+    }
+}
+
 fn unexpected(token: Token<'_>, accepted: &str, names: &[&str]) -> Mistake {
     let (found, near) = match token.kind {
         Kind::Word(word) => (format!("'{}'", word.escape_debug()), nearest(word, names.iter().copied())),
