@@ -11,6 +11,7 @@
 //! * [`program`] is what tasks do, [`resource`] what they wait for, [`length`] how long things take.
 //! * [`scenario`] reads all of it from a file, [`input`] that and other kinds of files.
 //! * [`sim`] runs it: the machine, its events, who is told.
+//! * [`replay`] makes programs of recordings.
 //! * [`workload`] puts them together: who starts when, with what attributes, in which group.
 //! * [`swarm`] draws whole configurations at random, and shrinks those that show a fault.
 //! * [`machines`] reads what computers are made of from files.
@@ -31,6 +32,7 @@ pub mod note;
 pub mod pattern;
 pub mod program;
 pub mod queue;
+pub mod replay;
 pub mod resource;
 pub mod rng;
 pub mod scenario;

@@ -8,6 +8,7 @@ mod compare;
 mod convert;
 mod latency;
 mod model;
+mod replay;
 mod schedule;
 mod soak;
 mod stat;
@@ -20,6 +21,7 @@ pub(crate) use compare::Compare;
 pub(crate) use convert::{Convert, Counter, Counters, Format};
 pub(crate) use latency::Latency;
 pub(crate) use model::{Model, ModelArgs, sorted};
+pub(crate) use replay::Replay;
 pub(crate) use schedule::{Part, Schedule, Time};
 pub(crate) use soak::Soak;
 pub(crate) use stat::{Sort, Stat};
@@ -56,6 +58,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Run a scenario at many points of a space of choices and keep the results in one file.
     Sweep(Sweep),
+    /// Replay a recording and show what was measured beside what is simulated.
+    Replay(Replay),
     /// Run an event script and print the scheduler's state after each event.
     Script(Script),
     /// Show how long tasks waited for a CPU, as perf sched latency does.

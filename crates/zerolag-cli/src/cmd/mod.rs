@@ -8,6 +8,7 @@ pub(crate) mod drive;
 mod features;
 mod latency;
 mod model;
+mod replay;
 mod run;
 mod script;
 mod setup;
@@ -29,6 +30,7 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args, out),
         Command::Compare(args) => compare::run(&args, out),
         Command::Sweep(args) => sweep::run(&args, out),
+        Command::Replay(args) => replay::run(&args, out),
         Command::Script(args) => script::run(&args, out),
         Command::Latency(args) => latency::run(&args, out),
         Command::Timehist(args) => timehist::run(&args, out),

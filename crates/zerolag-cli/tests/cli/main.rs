@@ -6,6 +6,7 @@ mod convert;
 mod features;
 mod manners;
 mod model;
+mod replay;
 mod run;
 mod schedule;
 mod script;

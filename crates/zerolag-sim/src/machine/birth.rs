@@ -24,7 +24,8 @@ impl Machine {
         let arguments: Arc<[u32]> = arguments.as_slice().into();
         let attributes = &self.workload.templates[template].attributes;
         let affinity = attributes.affinity.clone().unwrap_or_else(|| CpuSet::first_n(self.cpus.len()));
-        let cpu = self.first_allowed(&affinity);
+        let forced = start.cpu.filter(|&cpu| affinity.contains(cpu) && self.cpus.get(cpu).is_some());
+        let cpu = forced.unwrap_or_else(|| self.first_allowed(&affinity));
         let spec = TaskSpec {
             cpu,
             group: attributes.group.unwrap_or(GroupId::ROOT),
@@ -32,10 +33,15 @@ impl Machine {
             policy: attributes.policy.unwrap_or(Policy::Normal),
             latency_nice: LatencyNice::ZERO,
             slice: attributes.slice,
-            affinity,
+            // Nobody is put elsewhere who may go nowhere else.
+            affinity: forced.map_or_else(|| affinity.clone(), CpuSet::single),
         };
         let slack = attributes.timer_slack.unwrap_or(TIMER_SLACK_DEFAULT);
-        self.bear(None, spec, template, arguments, slack, Birth::Start(n));
+        let task = self.bear(None, spec, template, arguments, slack, Birth::Start(n));
+        if forced.is_some() {
+            self.scheduler.set_affinity(self.now, cpu, task, affinity);
+            self.take_effects();
+        }
     }
 
     /// The running task starts one from this template, which has what the template does not say from it.
@@ -79,7 +85,7 @@ impl Machine {
         arguments: Arc<[u32]>,
         timer_slack: Nanos,
         birth: Birth,
-    ) {
+    ) -> TaskId {
         let cpu = spec.cpu;
         let program = Arc::clone(&self.workload.templates[template].program);
         let task = self.tasks.push(Task {
@@ -110,6 +116,7 @@ impl Machine {
         debug_assert_eq!(known_as, task, "scheduler and machine number tasks alike");
         self.scheduler.wake_new(self.now, cpu, task);
         self.take_effects();
+        task
     }
 
     pub(super) fn exit(&mut self, cpu: CpuId, task: TaskId) {

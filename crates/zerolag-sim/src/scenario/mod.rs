@@ -57,15 +57,15 @@
 //! times: [`changes`]. Durations always have a unit. Keys that mean nothing are errors, and every error says
 //! where it is and what would be accepted.
 
-mod attributes;
+pub(crate) mod attributes;
 pub mod changes;
 mod error;
-mod groups;
+pub(crate) mod groups;
 pub mod language;
 pub mod models;
 pub mod names;
 pub mod section;
-mod setup;
+pub(crate) mod setup;
 pub mod tasks;
 
 use zerolag_core::kernel::Kernel;

@@ -23,7 +23,7 @@ const HZ: [i64; 4] = [100, 250, 300, 1000];
 /// How to get at files that a scenario refers to, by the name it gives them.
 pub type Files<'f> = &'f dyn Fn(&str) -> io::Result<Vec<u8>>;
 
-pub(super) fn read(
+pub(crate) fn read(
     root: &Section<'_>,
     overrides: &Overrides,
     files: Files<'_>,
@@ -80,7 +80,8 @@ pub(super) fn read(
     Ok(setup)
 }
 
-fn machine(entry: &Entry<'_>, files: Files<'_>) -> Result<Topology, ScenarioError> {
+/// The machine that a file names.
+pub(crate) fn machine(entry: &Entry<'_>, files: Files<'_>) -> Result<Topology, ScenarioError> {
     let name = entry.text()?;
     let unknown = match Topology::preset(name) {
         Ok(topology) => return Ok(topology),

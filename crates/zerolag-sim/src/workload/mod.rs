@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::group::Shares;
-use zerolag_core::ids::{GroupId, IdVec};
+use zerolag_core::ids::{CpuId, GroupId, IdVec};
 use zerolag_core::nice::{Nice, Policy};
 use zerolag_core::units::{Instant, Nanos};
 
@@ -130,12 +130,14 @@ pub struct Start {
     pub arguments: Option<Vec<u32>>,
     /// When it starts. Tasks that start at the same time start in the order in which they were added.
     pub at: Instant,
+    /// On which CPU, if it may run there; else where the kernel puts it.
+    pub cpu: Option<CpuId>,
 }
 
 impl Start {
     /// One task of this template, at the beginning.
     pub const fn new(template: TemplateId) -> Self {
-        Self { template, name: None, arguments: None, at: Instant::ZERO }
+        Self { template, name: None, arguments: None, at: Instant::ZERO, cpu: None }
     }
 }
 

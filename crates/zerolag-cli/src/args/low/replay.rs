@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Arguments of `zerolag replay`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use zerolag_core::kernel::Kernel;
+use zerolag_core::units::Nanos;
+
+use super::kernel;
+use crate::args::high::settings::span;
+
+/// Arguments of `zerolag replay`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct Replay {
+    /// The recording: perf.data, perf script text, trace.dat, ftrace or trace-cmd text, Perfetto; each also
+    /// packed by gzip or zstd; told apart by content. - is standard input.
+    pub(crate) trace: PathBuf,
+    /// What the recording cannot carry (TOML): kernel, tick rate, groups with weights and limits, and each
+    /// task's group, CPUs, nice level, slice and policy.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    /// The kernel whose scheduler replays it. By default what the context says, else 6.12.
+    #[arg(long, value_name = "K", value_parser = kernel())]
+    pub(crate) kernel: Option<Kernel>,
+    /// The machine it is replayed on: a name, Ncpu for N equal CPUs, or a file (see `zerolag topology`). By
+    /// default what the context says, else as many equal CPUs as the recording shows.
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
+    /// Only so much of the recording's beginning, with a unit (for example 500ms).
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    pub(crate) duration: Option<Nanos>,
+    /// Set a feature (on or off), a tunable or cost (a time with a unit, or a number), hz (100, 250, 300,
+    /// 1000), or costs (ideal, x86-server; by default they are measured in the recording). May be given
+    /// several times.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub(crate) settings: Vec<String>,
+    /// Print JSON instead of tables (schema zerolag.replay/1, see docs/json.md).
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const AFTER: &str = "\
+SHARE is CPU time over the time recorded: 100% is one CPU all the time. SWITCHES says how often a task got a
+CPU, PREEMPTED how often it lost it while it could have run on. WAKEUPS counts wake-ups that were answered by
+a CPU, P50_US to MAX_US the time from wake-up to running, in microseconds.
+
+Examples:
+  perf sched record -- sleep 5; zerolag replay perf.data
+  zerolag replay perf.data --context context.toml --kernel 6.1
+  zerolag replay perf.txt.gz --set base_slice=1ms --json";

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A comparison as a table or as JSON; docs/json.md describes the schema.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::figures::{Comparison, Figures, Task};
+use crate::report::json::{latency, ms as json_ms};
+use crate::report::text::{ms, us};
+use crate::table;
+
+/// Nobody reads more than so many tasks; those with the most CPU time are shown.
+const TASKS_MAX: usize = 40;
+
+const COLUMNS: [&str; 12] = [
+    "TASK",
+    ">PID",
+    "GROUP",
+    "",
+    ">SHARE",
+    ">SWITCHES",
+    ">PREEMPTED",
+    ">WAKEUPS",
+    ">P50_US",
+    ">P90_US",
+    ">P99_US",
+    ">MAX_US",
+];
+
+impl Comparison {
+    /// Prints it.
+    pub(super) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{}: {} ms, {} events, replayed by Linux {} on {} CPU{}",
+            self.input,
+            ms(self.duration),
+            self.events,
+            self.kernel,
+            self.cpus,
+            if self.cpus == 1 { "" } else { "s" },
+        )?;
+        writeln!(out)?;
+        let mut shown: Vec<&Task> = self.tasks.iter().collect();
+        shown.sort_by_key(|t| std::cmp::Reverse(t.measured.run.max(t.simulated.run)));
+        let left_out = shown.len().saturating_sub(TASKS_MAX);
+        shown.truncate(TASKS_MAX);
+        let rows = shown.iter().flat_map(|task| {
+            let names = [task.comm.clone(), task.pid.to_string(), task.group.clone(), "measured".into()];
+            let again = [String::new(), String::new(), String::new(), "simulated".into()];
+            [cells(names, &task.measured), cells(again, &task.simulated)]
+        });
+        table::write(out, &COLUMNS, rows)?;
+        if left_out > 0 {
+            writeln!(out, "and {left_out} tasks that ran less; --json has them all")?;
+        }
+        Ok(())
+    }
+
+    /// All of it, schema `zerolag.replay/1`.
+    pub(super) fn to_json(&self) -> Value {
+        let task = |t: &Task| {
+            json!({
+                "comm": t.comm,
+                "pid": t.pid,
+                "group": t.group,
+                "measured": figures(&t.measured),
+                "simulated": figures(&t.simulated),
+            })
+        };
+        json!({
+            "schema": "zerolag.replay/1",
+            "input": self.input,
+            "kernel": self.kernel,
+            "cpu_count": self.cpus,
+            "duration_ms": json_ms(self.duration),
+            "events": self.events,
+            "tasks": self.tasks.iter().map(task).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn cells(names: [String; 4], f: &Figures) -> Vec<String> {
+    let latencies = match f.wakeup.percentiles() {
+        None => ["0", "-", "-", "-", "-"].map(String::from),
+        Some(p) => [p.n.to_string(), us(p.p50), us(p.p90), us(p.p99), us(p.max)],
+    };
+    let counts = [format!("{:.2}%", 100.0 * f.share), f.switches.to_string(), f.preempted.to_string()];
+    names.into_iter().chain(counts).chain(latencies).collect()
+}
+
+fn figures(f: &Figures) -> Value {
+    json!({
+        "share": f.share,
+        "switches": f.switches,
+        "preempted": f.preempted,
+        "wakeup_us": latency(&f.wakeup),
+    })
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `zerolag replay`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support;
+
+/// Recordings that the readers' tests use as well; their README says how they were made.
+fn data(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../zerolag-trace/tests/data").join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+const GROUPS: &str = r#"
+kernel = "6.18"
+cpus = 2
+hz = 250
+[cgroup."/gA"]
+"cpu.shares" = 1024
+[cgroup."/gB"]
+"cpu.shares" = 2048
+[[task]]
+match = "a0"
+cgroup = "/gA"
+cpus = "1"
+[[task]]
+match = "b0"
+cgroup = "/gB"
+cpus = "1"
+"#;
+
+fn write(dir: &TempDir, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    let path = dir.path().join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+/// Replays a recording with this context.
+fn replay(trace: &str, context: &str, args: &[&str]) -> Output {
+    let dir = TempDir::new().unwrap();
+    let context = write(&dir, "context.toml", context);
+    support::run(&[&["replay", trace, "--context", context.to_str().unwrap()], args].concat())
+}
+
+#[track_caller]
+fn json(output: &Output) -> Value {
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn task<'j>(json: &'j Value, comm: &str) -> &'j Value {
+    json["tasks"].as_array().unwrap().iter().find(|t| t["comm"] == comm).unwrap()
+}
+
+#[test]
+fn groups_of_one_to_two_come_out_as_measured() {
+    let json = json(&replay(&data("measured/groups_1_to_2.perf.txt.gz"), GROUPS, &["--json"]));
+    assert_eq!((&json["schema"], &json["kernel"]), (&"zerolag.replay/1".into(), &"6.18".into()));
+    for (comm, group, about) in [("a0", "/gA", 1.0 / 3.0), ("b0", "/gB", 2.0 / 3.0)] {
+        let task = task(&json, comm);
+        assert_eq!(task["group"], group);
+        let share = |side: &str| task[side]["share"].as_f64().unwrap();
+        assert!((share("measured") - about).abs() < 0.02, "{task:#}");
+        assert!((share("simulated") - share("measured")).abs() < 0.01, "{task:#}");
+        let switches = |side: &str| task[side]["switches"].as_f64().unwrap();
+        assert!((switches("simulated") / switches("measured") - 1.0).abs() < 0.1, "{task:#}");
+    }
+}
+
+#[test]
+fn the_outcome_is_the_schedulers_and_not_the_recordings() {
+    let trace = data("measured/groups_1_to_2.perf.txt.gz");
+    let equal = GROUPS.replace("2048", "1024");
+    let json = json(&replay(&trace, &equal, &["--json"]));
+    let share = |comm| task(&json, comm)["simulated"]["share"].as_f64().unwrap();
+    assert!((share("a0") - share("b0")).abs() < 0.02, "{} {}", share("a0"), share("b0"));
+}
+
+#[test]
+fn every_format_is_replayed() {
+    for name in [
+        "hogs.perf.txt",
+        "hogs.ftrace.txt",
+        "hogs.report.txt",
+        "hogs.report-R.txt",
+        "hogs.report-l.txt",
+        "hogs.v6.dat.gz",
+        "hogs.v7.dat.gz",
+        "hogs.v7-zstd.dat.gz",
+        "perf_sched/hogs_nice_0_and_5.perf.data.gz",
+    ] {
+        let json = json(&support::run(&["replay", &data(name), "--json"]));
+        let share = |side: &str| -> f64 {
+            json["tasks"].as_array().unwrap().iter().map(|t| t[side]["share"].as_f64().unwrap()).sum()
+        };
+        assert!(share("measured") > 0.5, "{name}: {}", share("measured"));
+        assert!(
+            (share("measured") - share("simulated")).abs() < 0.25,
+            "{name}: {} {}",
+            share("measured"),
+            share("simulated")
+        );
+    }
+}
+
+#[test]
+fn a_task_has_two_lines() {
+    let output = replay(&data("measured/groups_1_to_2.perf.txt.gz"), GROUPS, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Vec<_>> = text.lines().map(|l| l.split_whitespace().collect()).collect();
+    assert_eq!(lines[2][..5], ["TASK", "PID", "GROUP", "SHARE", "SWITCHES"]);
+    // Who had most comes first.
+    assert_eq!((lines[3][0], lines[3][2], lines[3][3]), ("b0", "/gB", "measured"));
+    assert_eq!(lines[4][0], "simulated");
+}
+
+#[test]
+fn the_command_line_takes_precedence_over_the_context() {
+    let trace = data("measured/groups_1_to_2.perf.txt.gz");
+    let args = ["--json", "--kernel", "6.1", "--machine", "1cpu", "--duration", "500ms", "--set", "hz=1000"];
+    let json = json(&replay(&trace, GROUPS, &args));
+    assert_eq!((&json["kernel"], &json["cpu_count"]), (&"6.1".into(), &1.into()));
+    assert!((499.0..=500.0).contains(&json["duration_ms"].as_f64().unwrap()));
+}
+
+#[test]
+fn the_same_command_twice_prints_the_same() {
+    let trace = data("measured/schbench_beside_hogs.perf.txt.gz");
+    assert_eq!(replay(&trace, GROUPS, &[]).stdout, replay(&trace, GROUPS, &[]).stdout);
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let dir = TempDir::new().unwrap();
+    let good = data("hogs.perf.txt");
+    let file = |name: &str, bytes: &[u8]| write(&dir, name, bytes).to_str().unwrap().to_owned();
+    assert!(support::refusal(&["replay", "no/such/file"]).contains("no/such/file"));
+    assert!(support::refusal(&["replay", &file("empty", b"")]).contains("empty"));
+    assert!(support::refusal(&["replay", &file("noise", &[0x80, 0, 0xff, 7].repeat(100))]).contains("noise"));
+    assert!(support::refusal(&["replay", &good, "--duration", "0s"]).contains("--duration"));
+    assert!(support::refusal(&["replay", &good, "--set", "NO_SUCH=1"]).contains("NO_SUCH"));
+    let context = file("c.toml", b"cpus = 2\n[[task]]\nmatch = \"a\"\nnise = 5\n");
+    let said = support::refusal(&["replay", &good, "--context", &context]);
+    assert!(
+        said.contains("c.toml:4:1: unknown key 'nise'") && said.contains("did you mean 'nice'?"),
+        "{said}"
+    );
+    let one =
+        "    swapper     0 [000] 1.000010: sched:sched_waking: comm=hog pid=7 prio=120 target_cpu=000\n";
+    assert!(support::refusal(&["replay", &file("one", one.as_bytes())]).contains("nothing to replay"));
+}
+
+#[test]
+fn damaged_recordings_are_replayed_as_far_as_they_go() {
+    let dir = TempDir::new().unwrap();
+    let good = fs::read_to_string(data("hogs.perf.txt")).unwrap();
+    let mut reversed: Vec<&str> = good.lines().collect();
+    reversed.reverse();
+    let mut half_binary = good.as_bytes()[..good.len() / 2].to_vec();
+    half_binary.extend((0..4000u32).map(|i| (i * 37 % 256) as u8));
+    let leap = good.replacen("] 1267", "] 99991267", 1).replacen(" [001] ", " [4000] ", 2);
+    for (name, bytes, said) in [
+        ("truncated", good.as_bytes()[..good.len() * 2 / 3].to_vec(), ""),
+        ("reversed", reversed.join("\n").into_bytes(), ""),
+        ("half-binary", half_binary, "not understood"),
+        ("leap", leap.into_bytes(), ""),
+    ] {
+        let path = write(&dir, name, bytes);
+        let output = support::run(&["replay", path.to_str().unwrap()]);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{name}: {stderr}");
+        assert!(stderr.contains(said), "{name}: {stderr}");
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where a task may run, concluded from where it did not.
+//!
+//! A recording does not say which CPUs a task is bound to. But a task that waits behind others while another
+//! CPU is idle is soon taken there, unless it may not go. So a CPU that was idle for long while the task
+//! waited, and on which it never ran, is one that it may not use.
+
+use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::ids::{CpuId, Id};
+use zerolag_core::units::{Instant, Nanos};
+
+use super::history::WakeNumber;
+use super::resize;
+
+/// A CPU that was idle for so long, all in all, while a task waited elsewhere would have taken it: several
+/// rounds of balancing at any tick rate.
+const IDLE_MIN: Nanos = Nanos::from_millis(40);
+
+/// How a task waited for CPUs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waits {
+    /// How long each CPU had been idle when the present wait began.
+    idle_before: Vec<Nanos>,
+    waiting_since: Option<Instant>,
+    /// How long each CPU was idle while the task waited, since it last ran there.
+    passed_over: Vec<Nanos>,
+    /// It was woken, by this, and has not run since; when that was complete.
+    wakeup: Option<(Option<WakeNumber>, Instant)>,
+}
+
+impl Waits {
+    pub(super) fn begin(&mut self, now: Instant, idle: Vec<Nanos>) {
+        self.idle_before = idle;
+        self.waiting_since = Some(now);
+    }
+
+    pub(super) fn end(&mut self, _now: Instant, idle: &[Nanos]) {
+        if self.waiting_since.take().is_none() {
+            return;
+        }
+        for (i, &after) in idle.iter().enumerate() {
+            let before = self.idle_before.get(i).copied().unwrap_or(after);
+            *resize_to(&mut self.passed_over, i) += after.saturating_sub(before);
+        }
+    }
+
+    /// What was passed over before does not count: it may have been bound later.
+    pub(super) fn ran_on(&mut self, cpu: CpuId) {
+        *resize_to(&mut self.passed_over, cpu.index()) = Nanos::ZERO;
+    }
+
+    pub(super) fn set_wakeup(&mut self, now: Instant, wake: Option<WakeNumber>) {
+        self.wakeup = Some((wake, now));
+    }
+
+    pub(super) fn complete_wakeup(&mut self, now: Instant) {
+        if let Some((_, at)) = &mut self.wakeup {
+            *at = now;
+        }
+    }
+
+    pub(super) fn take_wakeup(&mut self) -> Option<(Option<WakeNumber>, Instant)> {
+        self.wakeup.take()
+    }
+
+    /// The CPUs of a machine with `count` that the task may use; nothing if it may use all, as far as one can
+    /// tell. With them, for how long the others were idle while it waited.
+    pub(super) fn bound_to(&self, count: usize) -> Option<(CpuSet, Nanos)> {
+        let mut cpus = CpuSet::first_n(count);
+        let mut idle = Nanos::ZERO;
+        for (i, &span) in self.passed_over.iter().enumerate().take(count) {
+            let cpu = CpuId::from_index(i);
+            if span >= IDLE_MIN {
+                cpus.remove(cpu);
+                idle = idle.max(span);
+            }
+        }
+        (idle > Nanos::ZERO && !cpus.is_empty()).then_some((cpus, idle))
+    }
+}
+
+fn resize_to(table: &mut Vec<Nanos>, index: usize) -> &mut Nanos {
+    resize(table, CpuId::from_index(index));
+    &mut table[index]
+}

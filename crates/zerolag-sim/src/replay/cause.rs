@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who woke whom: a task, or an interrupt that happened to find that task running?
+//!
+//! A recording says where a wake-up began and who ran there. If that CPU was idle it was an interrupt. Else it
+//! was one too, or the task itself asked for it; nothing in the recording says which. What tells them apart:
+//!
+//! | the woken task … | is woken by |
+//! |---|---|
+//! | is often woken from another CPU than the one it slept on, by tasks | tasks: a timer expires where it was set |
+//! | is woken on an idle CPU more than now and then | interrupts: they do not care |
+//! | is mostly woken while certain tasks run that do not run that much | those tasks |
+//! | sleeps for always the same time, or until a beat | interrupts: timers |
+//! | anything else | tasks |
+//!
+//! One that never sleeps, such as something that only computes, does not wake anybody on its own CPU.
+
+use std::collections::BTreeMap;
+
+use zerolag_core::ids::TaskId;
+use zerolag_core::units::{Instant, Nanos};
+
+use super::beat::{self, Rhythm};
+use super::history::{History, Step, TaskHistory, WakeUp};
+
+/// What ends the sleeps of a task that no other task ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sleeper {
+    /// Its wake-ups by a task that runs are taken to be that task's doing.
+    by_tasks: bool,
+    /// How its other sleeps are spaced.
+    pub(super) rhythm: Rhythm,
+}
+
+/// What was concluded about wake-ups.
+#[derive(Clone, Debug)]
+pub(super) struct Causes {
+    pub(super) sleepers: Vec<Sleeper>,
+    /// Whether each task ever sleeps.
+    sleeps: Vec<bool>,
+}
+
+impl Causes {
+    pub(super) fn of(history: &History) -> Self {
+        let sleeps = history
+            .tasks
+            .iter()
+            .map(|t| t.steps.iter().any(|s| matches!(s, Step::Slept { from: Some(_), .. })))
+            .collect();
+        let span = history.last().saturating_since(history.first()).0.max(1);
+        let had = |task: &TaskHistory| task.steps.iter().map(|s| s.work().0).sum::<u64>();
+        let permille: Vec<u64> = history.tasks.iter().map(|t| had(t) * 1000 / span).collect();
+        let mut tallies = vec![Tally::default(); history.tasks.len()];
+        for wake in history.wakes.iter().filter(|w| w.ended_sleep) {
+            tallies[wake.task.0 as usize].count(wake);
+        }
+        for (tally, permille) in tallies.iter_mut().zip(suspects(history, &permille)) {
+            tally.suspect = permille;
+        }
+        let mut causes = Self { sleepers: Vec::new(), sleeps };
+        for (task, tally) in history.tasks.iter().zip(&tallies) {
+            let all = sleeps_of(&task.steps);
+            let by_tasks = tally.are_tasks(beat::rhythm(&all));
+            causes.sleepers.push(Sleeper { by_tasks, rhythm: Rhythm::default() });
+        }
+        // With that known, the rhythm is that of the sleeps which no task ends.
+        for (n, task) in history.tasks.iter().enumerate() {
+            let timed: Vec<Step> = task
+                .steps
+                .iter()
+                .filter(|s| !matches!(s, Step::Slept { wake: Some(w), .. } if causes.is_by_task(&history.wakes[*w])))
+                .copied()
+                .collect();
+            causes.sleepers[n].rhythm = beat::rhythm(&sleeps_of(&timed));
+        }
+        causes
+    }
+
+    /// Whether a task made this wake-up happen.
+    pub(super) fn is_by_task(&self, wake: &WakeUp) -> bool {
+        let Some(by) = wake.by else { return false };
+        let sleeps = self.sleeps[by.0 as usize];
+        self.sleepers[wake.task.0 as usize].by_tasks && (sleeps || wake.on != wake.left)
+    }
+}
+
+/// For each task, how many of its wake-ups found tasks running that an interrupt would not have hit so often.
+fn suspects(history: &History, permille: &[u64]) -> Vec<u32> {
+    let mut pairs: BTreeMap<(TaskId, TaskId), u32> = BTreeMap::new();
+    let mut all = vec![0u32; history.tasks.len()];
+    for wake in history.wakes.iter().filter(|w| w.ended_sleep) {
+        all[wake.task.0 as usize] += 1;
+        if let Some(by) = wake.by {
+            *pairs.entry((wake.task, by)).or_default() += 1;
+        }
+    }
+    let mut suspects = vec![0; history.tasks.len()];
+    for ((task, by), n) in pairs {
+        let by_chance = u64::from(all[task.0 as usize]) * permille[by.0 as usize] / 1000;
+        if n >= 3 && u64::from(n) > 3 * by_chance + 2 {
+            suspects[task.0 as usize] += n;
+        }
+    }
+    suspects
+}
+
+/// Beginning and end of the sleeps that were seen as a whole.
+fn sleeps_of(steps: &[Step]) -> Vec<(Instant, Instant)> {
+    let whole = |step: &Step| match *step {
+        Step::Slept { from: Some(from), until: Some(until), .. } => Some((from, until)),
+        _ => None,
+    };
+    steps.iter().filter_map(whole).collect()
+}
+
+/// How a task was woken, counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    /// While a task ran, on another CPU.
+    across: u32,
+    /// While a task ran, on its own CPU.
+    here: u32,
+    /// While the CPU was idle.
+    idle: u32,
+    /// While a task ran that runs too little to have been hit so often.
+    suspect: u32,
+}
+
+impl Tally {
+    fn count(&mut self, wake: &WakeUp) {
+        match wake.by {
+            None => self.idle += 1,
+            Some(_) if wake.on != wake.left => self.across += 1,
+            Some(_) => self.here += 1,
+        }
+    }
+
+    fn are_tasks(self, rhythm: Rhythm) -> bool {
+        let Self { across, here, idle, suspect } = self;
+        if across >= 2 && across * 5 >= across + here {
+            return true;
+        }
+        // A task that tasks wake is hardly ever woken while the CPU is idle.
+        if idle >= 3 && idle * 10 >= here {
+            return false;
+        }
+        if 2 * suspect > here + across {
+            return true;
+        }
+        rhythm == Rhythm::Irregular
+    }
+}
+
+/// How long a sleep lasts.
+pub(super) fn length((from, until): (Instant, Instant)) -> Nanos {
+    until.saturating_since(from)
+}
