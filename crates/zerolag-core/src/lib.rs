@@ -11,6 +11,7 @@ extern crate alloc;
 pub mod balance;
 pub mod config;
 pub mod cpu_set;
+pub mod debug;
 pub mod domain;
 pub mod entity;
 pub mod event;

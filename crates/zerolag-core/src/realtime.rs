@@ -50,6 +50,11 @@ impl RtQueue {
         }
     }
 
+    /// How many they are.
+    pub(crate) fn len(&self) -> usize {
+        self.levels.values().map(VecDeque::len).sum()
+    }
+
     /// Who should run.
     pub(crate) fn first(&self) -> Option<TaskId> {
         self.levels.values().next().and_then(|queue| queue.front().copied())

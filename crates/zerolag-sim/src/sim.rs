@@ -29,9 +29,10 @@ use std::hash::{Hash, Hasher};
 
 use zerolag_core::config::Config;
 use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::debug;
 use zerolag_core::event::SchedEvent;
 use zerolag_core::fair::bandwidth::BandwidthError;
-use zerolag_core::ids::TaskId;
+use zerolag_core::ids::{GroupId, TaskId};
 use zerolag_core::scheduler::Scheduler;
 use zerolag_core::topology::Topology;
 use zerolag_core::units::Instant;
@@ -237,6 +238,21 @@ impl Sim {
     /// Everybody who waits at the moment, and for what.
     pub fn waits(&self) -> Vec<Wait> {
         self.machine.waits()
+    }
+}
+
+/// As a kernel's files would show them: tasks are numbered from 1.
+impl debug::Names for Sim {
+    fn comm(&self, task: TaskId) -> String {
+        self.task_name(task)
+    }
+
+    fn pid(&self, task: TaskId) -> u64 {
+        u64::from(task.0) + 1
+    }
+
+    fn path(&self, group: GroupId) -> String {
+        self.workload().groups[group].path.clone()
     }
 }
 

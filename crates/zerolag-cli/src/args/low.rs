@@ -35,7 +35,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use zerolag_core::kernel::Kernel;
+use zerolag_core::units::Nanos;
+use zerolag_sim::pattern::Pattern;
 use zerolag_sim::script::Build;
+
+use super::high::dump::dump;
 
 /// The Linux fair scheduler as a laboratory: run workloads on it, replay traces, ask what if.
 #[derive(Debug, Parser)]
@@ -103,6 +107,11 @@ pub(crate) struct Run {
     pub(crate) trace_format: Option<Format>,
     #[command(flatten)]
     pub(crate) counters: Counters,
+    /// At this time, print the run queues as /sys/kernel/debug/sched/debug shows them; with a task's name or
+    /// pattern after a colon (1s:hog-*), /proc/PID/sched of the tasks that it matches and that have not
+    /// ended. In the layout of 6.1 or 6.12, without schedstats. May be given several times.
+    #[arg(long = "dump", value_name = "TIME[:TASK]", value_parser = dump)]
+    pub(crate) dumps: Vec<Dump>,
     /// Print JSON instead of tables (schema zerolag.run/1, see docs/json.md).
     #[arg(long)]
     pub(crate) json: bool,
@@ -116,10 +125,24 @@ pub(crate) struct Run {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// What `--dump` asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Dump {
+    /// When.
+    pub(crate) at: Nanos,
+    /// Which tasks; nothing = the run queues.
+    pub(crate) tasks: Option<Pattern>,
+}
+
 const RUN_COLUMNS: &str = "\
 CPU_MS is CPU time, SHARE that of one CPU. VOLUNTARY and PREEMPTED say how often a task gave the CPU up or
 lost it. WAKEUPS counts wake-ups that were answered by a CPU, P50_US to MAX_US the time from wake-up to
-running, in microseconds.";
+running, in microseconds.
+
+Examples:
+  zerolag run scenarios/groups.toml --set base_slice=1ms
+  zerolag run scenarios/video-player.json --machine juno-r2 --json
+  zerolag run scenarios/groups.toml --dump 500ms --dump 500ms:web-*";
 
 /// Arguments of `zerolag script`.
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `zerolag run`: runs a workload and says what each task and group got.
 
+mod dumps;
 mod files;
 
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use crate::args::high::workload::Input;
 use crate::args::low;
 use crate::failure::Failure;
 use crate::guard::Guard;
-use crate::report::{End, Report, TaskName};
+use crate::report::{Dumped, End, Report, TaskName};
 use crate::simulate::{self, Listener, Names};
 use crate::trace::TraceFile;
 
@@ -27,6 +28,7 @@ use crate::trace::TraceFile;
 pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
     let input = Input::read(&args.file, &args.workload, args.out.is_some())?;
     let mut sim = input.scenario.simulate().map_err(Failure::input)?;
+    let dumps = dumps::take(&args.dumps, &sim, Instant(input.scenario.duration.0))?;
     let watched = input.app.as_ref().filter(|_| args.out.is_some());
     let rtapp = watched.map(|(app, compiled)| rtapp::Observer::new(app, compiled));
     let (end, watches) = (Instant(input.scenario.duration.0), input.scenario.watches());
@@ -40,13 +42,14 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
     metrics.advance(sim.now());
     let record = rtapp.map(|o| o.finish(sim.now(), sim.stop().is_none(), |task| sim.task_name(task)));
 
-    let report = report(&input, &sim, metrics.summary(), watches);
+    let report = report(&input, &sim, metrics.summary(), watches, dumps);
     if let Some(dir) = &args.out {
         files::write(dir, &report, watched.map(|(app, _)| app).zip(record.as_ref()))?;
     }
     if args.json {
         writeln!(out, "{:#}", report.to_json())?;
     } else {
+        report.dumps.iter().try_for_each(|dump| write!(out, "{dump}"))?;
         report.write_text(out)?;
     }
     out.flush()?;
@@ -82,7 +85,7 @@ impl Listener for Listeners<'_> {
     }
 }
 
-fn report(input: &Input, sim: &Sim, summary: Summary, watches: Watches) -> Report {
+fn report(input: &Input, sim: &Sim, summary: Summary, watches: Watches, dumps: Vec<Dumped>) -> Report {
     let name = |index| {
         let task = TaskId::from_index(index);
         let group = sim.scheduler().tasks()[task].group;
@@ -111,6 +114,7 @@ fn report(input: &Input, sim: &Sim, summary: Summary, watches: Watches) -> Repor
         tasks: (0..sim.task_count()).map(name).collect::<BTreeMap<_, _>>(),
         summary,
         models: watches.finish(sim.now()),
+        dumps,
     }
 }
 

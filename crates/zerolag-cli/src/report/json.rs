@@ -49,6 +49,11 @@ impl Report {
                 })
             })
             .collect();
+        let dumps: Vec<Value> = self
+            .dumps
+            .iter()
+            .map(|d| json!({ "time_ms": ms(Nanos(d.time.0)), "task": d.task, "text": d.text }))
+            .collect();
         json!({
             "schema": "zerolag.run/1",
             "input": self.input,
@@ -64,6 +69,7 @@ impl Report {
             "groups": groups,
             "cpus": cpus,
             "models": models,
+            "dumps": dumps,
         })
     }
 

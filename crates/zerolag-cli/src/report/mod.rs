@@ -7,9 +7,10 @@ pub(crate) mod rows;
 pub(crate) mod text;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use zerolag_core::ids::TaskId;
-use zerolag_core::units::Nanos;
+use zerolag_core::units::{Instant, Nanos};
 use zerolag_sim::scenario::ModelPart;
 use zerolag_sim::workload::model::Outcome;
 use zerolag_trace::metrics::{Summary, TaskFigures};
@@ -44,6 +45,26 @@ pub(crate) struct Report {
     pub(crate) summary: Summary,
     /// What the models among the workloads say.
     pub(crate) models: Vec<(ModelPart, Outcome)>,
+    /// The scheduler's state at some moments.
+    pub(crate) dumps: Vec<Dumped>,
+}
+
+/// What a kernel's file would have shown at some moment.
+#[derive(Debug)]
+pub(crate) struct Dumped {
+    pub(crate) time: Instant,
+    /// The task whose file it is; nothing = the run queues.
+    pub(crate) task: Option<String>,
+    pub(crate) text: String,
+}
+
+impl fmt::Display for Dumped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.task {
+            Some(task) => writeln!(f, "At {}, {task}:\n\n{}", self.time, self.text),
+            None => writeln!(f, "At {}:\n\n{}", self.time, self.text),
+        }
+    }
 }
 
 /// Why a run ended.

@@ -297,3 +297,23 @@ fn mistakes_about_models_are_named_with_their_place() {
         assert!(complaint.contains(said), "{to}: {complaint}");
     }
 }
+
+#[test]
+fn a_dump_shows_the_kernels_files_at_its_time() {
+    let dumped = json(MIX, &["--dump", "50ms", "--dump", "20ms:hog-*"]);
+    let dumps = dumped["dumps"].as_array().unwrap();
+    let task = dumps[0]["text"].as_str().unwrap();
+    assert_eq!((&dumps[0]["time_ms"], &dumps[0]["task"]), (&20.0.into(), &"hog-0".into()));
+    assert!(task.starts_with("hog-0 (1, #threads: 1)\n-----"), "{task}");
+    let queues = dumps[1]["text"].as_str().unwrap();
+    assert_eq!((&dumps[1]["time_ms"], &dumps[1]["task"]), (&50.0.into(), &Value::Null));
+    assert!(queues.contains("\ncfs_rq[0]:/\n") && queues.contains("hog-0     1 "), "{queues}");
+    // Looking changes nothing.
+    let plain = json(MIX, &[]);
+    assert_eq!((&dumped["tasks"], &dumped["events"]), (&plain["tasks"], &plain["events"]));
+
+    assert!(refusal(MIX, &["--dump", "20"]).contains("unit"));
+    assert!(refusal(MIX, &["--dump", "1h"]).contains("--dump"));
+    assert!(refusal(MIX, &["--dump", "20ms:hug"]).contains("no task is called 'hug'"));
+    assert!(refusal(MIX, &["--dump", "20ms:"]).contains("TIME:TASK"));
+}

@@ -51,6 +51,18 @@ fn the_modes_print_more_or_nothing() {
 }
 
 #[test]
+fn debug_prints_what_the_kernels_files_would_say() {
+    let text = [TWO_TASKS, b"debug\ndebug 2\n"].concat();
+    let (code, out, complaint) = script(&text, &["--quiet"]);
+    assert_eq!((code, complaint.as_str()), (Some(0), ""));
+    assert!(out.starts_with("# cpu#0\n#   .nr_running                    : 2\n"), "{out}");
+    assert!(out.contains("\n# T2 (2, #threads: 1)\n# -----"), "{out}");
+    let (code, _, complaint) = script(b"clock 1\ndebug 3\n", &[]);
+    assert_eq!(code, Some(2));
+    assert!(complaint.contains("line 2: there is no task 3"), "{complaint}");
+}
+
+#[test]
 fn a_bad_line_is_named_and_ends_the_run() {
     let (code, _, complaint) = script(b"clock 1\nslep\n", &[]);
     assert_eq!(code, Some(2));

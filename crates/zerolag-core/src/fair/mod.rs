@@ -25,11 +25,11 @@ mod cfs;
 mod cfs2009;
 mod class;
 #[cfg(test)]
-mod driver;
+pub(crate) mod driver;
 mod eevdf;
 mod eevdf2023;
 pub(crate) mod leaf;
-mod load;
+pub(crate) mod load;
 mod policy;
 mod preempt;
 mod protection;

@@ -54,6 +54,8 @@ pub(super) enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Query {
     Show(Option<u32>),
+    /// What the kernel's files say of the run queues, or of a task.
+    Debug(Option<u64>),
     Stats,
 }
 

@@ -78,6 +78,12 @@ pub enum ScriptFault {
     /// No such CPU.
     #[error("no such CPU")]
     NoCpu,
+    /// No task has this number.
+    #[error("there is no task {found}")]
+    NoSuchTask {
+        /// The number.
+        found: u64,
+    },
     /// Part of the language that this version does not carry out.
     #[error("'{word}' is not supported with Linux {kernel}")]
     Unsupported {

@@ -3,6 +3,7 @@
 
 use std::io::Write;
 
+use zerolag_core::debug::{ShowQueues, ShowTask};
 use zerolag_core::domain::ShowDomains;
 use zerolag_core::features::Feature;
 use zerolag_core::ids::CpuId;
@@ -201,6 +202,19 @@ impl Interpreter {
                     only: only.map(CpuId),
                 };
                 write!(out, "{show}")?;
+                Ok(())
+            }
+            Query::Debug(task) => {
+                let machine = &*self.machine()?;
+                let (scheduler, names) = (&machine.scheduler, &machine.names);
+                let text = match task {
+                    None => ShowQueues { scheduler, names }.to_string(),
+                    Some(number) => {
+                        let task = names.task(number).ok_or(ScriptFault::NoSuchTask { found: number })?;
+                        ShowTask { scheduler, names, task }.to_string()
+                    }
+                };
+                text.lines().try_for_each(|line| writeln!(out, "# {line}"))?;
                 Ok(())
             }
             Query::Stats => Err(ScriptFault::Unsupported { word: "stats", kernel: kernel.name() }.into()),

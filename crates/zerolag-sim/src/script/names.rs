@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use zerolag_core::debug;
 use zerolag_core::ids::{GroupId, Id, TaskId};
 
 /// Numbers and ids, both ways.
@@ -13,6 +14,24 @@ pub(super) struct Names {
     pub(super) task_numbers: Vec<u64>,
     pub(super) groups: BTreeMap<u64, GroupId>,
     pub(super) group_numbers: Vec<u64>,
+}
+
+/// As a kernel's files would show them.
+impl debug::Names for Names {
+    fn comm(&self, task: TaskId) -> String {
+        format!("T{}", self.task_number(task))
+    }
+
+    fn pid(&self, task: TaskId) -> u64 {
+        self.task_number(task)
+    }
+
+    fn path(&self, group: GroupId) -> String {
+        match group {
+            GroupId::ROOT => "/".to_owned(),
+            group => format!("/G{}", self.group_number(group)),
+        }
+    }
 }
 
 impl Names {

@@ -28,6 +28,7 @@ const WORDS: &[&str] = &[
     "adv",
     "cpu",
     "show",
+    "debug",
     "dump",
     "group",
     "shares",
@@ -195,6 +196,10 @@ pub(super) fn command(all: &[&str]) -> Result<Command, ScriptFault> {
             None => None,
             Some(word) => Some(Words { rest: [word].iter() }.cpu()?),
         })),
+        "debug" => {
+            let task = w.optional().map(|word| number(word, "a task's number")).transpose()?;
+            Command::Query(Query::Debug(task))
+        }
         _ => Command::Event(event(first, &mut w)?),
     };
     w.end()?;

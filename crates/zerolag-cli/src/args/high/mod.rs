@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the words mean: from what the user typed to the libraries' own types.
 
+pub(crate) mod dump;
 pub(crate) mod settings;
 pub(crate) mod workload;
 
