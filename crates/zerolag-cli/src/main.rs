@@ -11,6 +11,7 @@ mod cmd;
 mod failure;
 mod file;
 mod guard;
+mod html;
 mod report;
 mod schedule;
 mod simulate;

@@ -7,7 +7,7 @@ use std::io::{self, Cursor, Read};
 
 use zerolag_core::event::SchedEvent;
 use zerolag_core::ids::{Id, TaskId};
-use zerolag_core::units::{Instant, Nanos};
+use zerolag_core::units::{Instant, Nanos, Weight};
 use zerolag_sim::sim::Sim;
 use zerolag_trace::analyses::Selection;
 use zerolag_trace::read::{self, Trace};
@@ -47,12 +47,26 @@ pub(crate) struct Ending {
     /// The schedule as the user named it.
     pub(crate) input: String,
     pub(crate) names: TaskTable,
-    /// Up to when nothing more happened.
+    /// Since when, and up to when nothing more happened.
+    pub(crate) start: Instant,
     pub(crate) end: Instant,
     /// The paths of the tasks' groups at the end, if they are known.
     pub(crate) groups: Option<BTreeMap<TaskId, String>>,
     /// What was missing, if it was a recording.
     pub(crate) loss: Option<LossReport>,
+    /// What it ran on, if it was simulated.
+    pub(crate) simulated: Option<Simulated>,
+}
+
+/// What a simulated schedule ran on.
+#[derive(Debug)]
+pub(crate) struct Simulated {
+    pub(crate) kernel: &'static str,
+    pub(crate) machine: String,
+    pub(crate) cpus: usize,
+    pub(crate) seed: u64,
+    /// The groups' weights at the end, by path.
+    pub(crate) weights: BTreeMap<String, Weight>,
 }
 
 impl Schedule {
@@ -137,7 +151,7 @@ fn recording(
     first: SchedEvent,
     visit: &mut dyn FnMut(&Moment<'_>) -> Result<(), Failure>,
 ) -> Result<Ending, Failure> {
-    let mut end = first.time;
+    let (start, mut end) = (first.time, first.time);
     let mut next = Some(Ok(first));
     while let Some(event) = next {
         let event = event.map_err(|e| source.failure(e))?;
@@ -146,7 +160,15 @@ fn recording(
         next = trace.next();
     }
     let (names, loss) = trace.into_parts();
-    Ok(Ending { input: source.to_string(), names, end, groups: None, loss: Some(loss) })
+    Ok(Ending {
+        input: source.to_string(),
+        names,
+        start,
+        end,
+        groups: None,
+        loss: Some(loss),
+        simulated: None,
+    })
 }
 
 struct Visit<'v> {
@@ -175,10 +197,26 @@ fn simulation(
     Ok(Ending {
         input: input.scenario.file.clone(),
         names: listener.names.into_table(),
+        start: Instant::ZERO,
         end: sim.now(),
+        simulated: Some(simulated(input, &sim)),
         groups: Some((0..sim.task_count()).map(TaskId::from_index).map(path).collect()),
         loss: None,
     })
+}
+
+fn simulated(input: &Input, sim: &Sim) -> Simulated {
+    let setup = &input.scenario.setup;
+    let weight = |(id, group): (_, &zerolag_core::group::Group)| {
+        (sim.workload().groups[id].path.clone(), group.shares)
+    };
+    Simulated {
+        kernel: setup.config.kernel.name(),
+        machine: input.machine.clone().unwrap_or_else(|| "described by the file".to_owned()),
+        cpus: setup.topology.cpu_count(),
+        seed: setup.seed,
+        weights: sim.scheduler().groups().iter().map(weight).collect(),
+    }
 }
 
 impl Ending {

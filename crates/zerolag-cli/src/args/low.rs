@@ -9,6 +9,7 @@ mod convert;
 mod latency;
 mod model;
 mod replay;
+mod report;
 mod schedule;
 mod soak;
 mod stat;
@@ -22,6 +23,7 @@ pub(crate) use convert::{Convert, Counter, Counters, Format};
 pub(crate) use latency::Latency;
 pub(crate) use model::{Model, ModelArgs, sorted};
 pub(crate) use replay::Replay;
+pub(crate) use report::Report;
 pub(crate) use schedule::{Part, Schedule, Time};
 pub(crate) use soak::Soak;
 pub(crate) use stat::{Sort, Stat};
@@ -74,6 +76,8 @@ pub(crate) enum Command {
     Stat(Stat),
     /// Write a recording, or a simulated schedule, in the format of another tool.
     Convert(Convert),
+    /// Write a page that shows schedules: timelines, latencies, shares, lags, balancing.
+    Report(Report),
     /// Show which features a kernel's scheduler has, their defaults, and the first and last known kernel with each.
     Features(Features),
     /// Show machines: their cores, caches and nodes, and the scheduling domains built on them.

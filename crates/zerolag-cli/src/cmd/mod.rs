@@ -9,6 +9,7 @@ mod features;
 mod latency;
 mod model;
 mod replay;
+mod report;
 mod run;
 mod script;
 mod setup;
@@ -36,6 +37,7 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Timehist(args) => timehist::run(&args, out),
         Command::Stat(args) => stat::run(&args, out),
         Command::Convert(args) => convert::run(&args),
+        Command::Report(args) => report::run(&args, crate::rerun()),
         Command::Features(args) => features::run(&args, out),
         Command::Topology(args) => topology::run(&args, out),
         Command::Model(args) => model::run(&args, out),

@@ -7,6 +7,7 @@ mod features;
 mod manners;
 mod model;
 mod replay;
+mod report;
 mod run;
 mod schedule;
 mod script;
