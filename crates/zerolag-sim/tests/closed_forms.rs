@@ -186,3 +186,24 @@ program = "forever { acquire s; mark 2; run 1ms }"
     assert!(waits.len() > 90_000);
     assert!((mean - 500_000.0).abs() < 15_000.0, "{mean}");
 }
+
+/// Replacing one's program is a good time to go where there is room: without it, the two would share CPU 0 until
+/// somebody balances.
+#[test]
+fn a_task_that_replaces_its_program_goes_to_an_idle_cpu() {
+    let (record, _) = run(r#"
+machine = "2cpu"
+duration = "100ms"
+
+[[workload]]
+kind = "hog"
+name = "hog"
+cpus = "0"
+
+[[workload]]
+name = "task"
+program = "set cpus 0; run 1ms; set cpus 0-1; exec; mark 1; run 10ms; mark 2"
+"#);
+    let [(_, 1, begin), (_, 2, end)] = record.marks[..] else { panic!("{:?}", record.marks) };
+    assert_eq!((end - begin).0, 10_000_000);
+}

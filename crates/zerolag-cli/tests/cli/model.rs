@@ -115,3 +115,47 @@ fn bad_options_are_refused_with_what_is_accepted() {
         assert!(complaint.contains(said), "{line}: {complaint}");
     }
 }
+
+#[test]
+fn every_tool_refuses_what_it_cannot_do_and_says_what_it_can() {
+    for (line, said) in [
+        ("hackbench -g 0", "hackbench: -g (--groups) is '0', accepted: a number from 1 to 4096"),
+        ("hackbench 10 process", "hackbench: '10' belongs to no option"),
+        ("hackbench -f 300", "accepted: a number from 1 to 250"),
+        ("cyclictest --policy fair", "accepted: other, normal, batch, idle, fifo, rr"),
+        ("cyclictest --policy other -p 5", "accepted: 0 with a policy other than fifo and rr"),
+        ("cyclictest -D 5y", "accepted: a number, alone or with s, m, h or d"),
+        ("cyclictest -r", "-r (--relative) is not simulated"),
+        ("cyclictest -a 7 -D 1", "may only run on CPUs {7}, but the machine has 2"),
+        ("perf-bench-sched", "nothing to do, accepted: messaging, pipe"),
+        ("perf-bench-sched epoll", "'epoll' is nothing it does, accepted: messaging, pipe"),
+        ("perf-bench-sched pipe -f long", "accepted: default, simple"),
+        ("stress-ng -t 5", "accepted: --switch N, --fork N, --futex N, --nanosleep N"),
+        ("stress-ng --cpu 4", "stress-ng has no option --cpu; accepted: --switch"),
+        ("unixbench dhry", "'dhry' is nothing it does, accepted: spawn, context1, pipe"),
+        ("netperf -t TCP_STREAM", "accepted: TCP_RR, UDP_RR"),
+        ("netperf -H example.org", "accepted: localhost"),
+        ("netperf -- -r 0,1", "accepted: two numbers from 1 to 65536"),
+        ("make love", "make: 'love' is nothing it does, accepted: targets all, bzImage"),
+        ("make --wire 5", "accepted: nothing without --nfs"),
+        ("oltp --threads many", "--threads is 'many', accepted: a number from 1 to 65536"),
+        ("tbench none", "accepted: the number of clients"),
+        ("interactive --hogs -1", "--hogs is '-1'"),
+        ("hogs -n 0", "-n (--tasks) is '0'"),
+        ("random --run sometimes", "accepted: a time such as 3ms, uniform(MIN,MAX)"),
+    ] {
+        let complaint = refusal(&line.split(' ').collect::<Vec<_>>());
+        assert!(complaint.contains(said), "{line}: {complaint}");
+    }
+}
+
+#[test]
+fn a_tool_that_ends_by_itself_does() {
+    let report = json(&["hackbench", "-g", "1", "-l", "10"]);
+    assert_eq!(report["metrics"][0]["name"], "time");
+    assert_eq!(report["metrics"][0]["unit"], "s");
+    let (time_s, run_ms) = (&report["metrics"][0]["value"], &report["duration_ms"]);
+    assert!(time_s.as_f64().unwrap() * 1e3 <= run_ms.as_f64().unwrap());
+    // It is measured from when all workers are there; until then they are started.
+    assert!(run_ms.as_f64().unwrap() > 40.0 * 0.06);
+}

@@ -317,3 +317,16 @@ fn a_dump_shows_the_kernels_files_at_its_time() {
     assert!(refusal(MIX, &["--dump", "20ms:hug"]).contains("no task is called 'hug'"));
     assert!(refusal(MIX, &["--dump", "20ms:"]).contains("TIME:TASK"));
 }
+
+#[test]
+fn a_scenario_ends_when_its_models_are_over() {
+    let text = MODEL
+        .replace("\"schbench\"", "\"hackbench\"")
+        .replace("--classic -m 1 -t 2 -s 5000 -c 2000 -r 2", "-g 1 -l 5");
+    let json: Value = serde_json::from_slice(&scenario(&text, &["--json"]).stdout).unwrap();
+    assert_eq!(json["end"], "models");
+    let time_ms = json["models"][0]["metrics"][0]["value"].as_f64().unwrap() * 1e3;
+    assert!(time_ms > 0.0 && time_ms < json["duration_ms"].as_f64().unwrap());
+    // The hogs beside it are still there.
+    assert_eq!(json["tasks"][0]["name"], "hog-0");
+}

@@ -23,7 +23,7 @@
 //! | `post S`, `acquire S`, `drain S` | [`Op::Post`] … |
 //! | `enlist R S`, `release R` | [`Op::Enlist`], [`Op::Release`] |
 //! | `read CH BYTES`, `write CH BYTES [sync]` | [`Op::Read`], [`Op::Write`] |
-//! | `yield`, `exit`, `fork NAME`, `mark NUMBER` | [`Op::Yield`] … |
+//! | `yield`, `exit`, `fork NAME`, `exec`, `mark NUMBER` | [`Op::Yield`] … |
 //! | `set nice N`, `set policy P`, `set slice TIME / default`, `set cpus LIST`, `set cgroup PATH`, `set timer-slack TIME` | [`Attribute`] |
 //! | `repeat N { … }`, `forever { … }` | [`ProgramBuilder::begin`] |
 //!
@@ -49,7 +49,7 @@ use crate::workload::Workload;
 /// What is wrong, and where in the text.
 pub(crate) type Mistake = (usize, Fault);
 
-const OPERATIONS: [&str; 29] = [
+const OPERATIONS: [&str; 30] = [
     "run",
     "run-for",
     "sleep",
@@ -75,6 +75,7 @@ const OPERATIONS: [&str; 29] = [
     "yield",
     "exit",
     "fork",
+    "exec",
     "mark",
     "set",
     "repeat",
@@ -235,6 +236,7 @@ impl<'t> Reader<'_, 't> {
             },
             "yield" => Op::Yield,
             "exit" => Op::Exit,
+            "exec" => Op::Exec,
             "fork" => {
                 let (token, name) = self.word("the name of a workload")?;
                 Op::Fork(self.names.template(name).map_err(|fault| (token.at, fault))?)
