@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | `MODEL …`: the benchmark's own figures, before all others | | as it says |
 //! | `NAME wake-up mean`, `p50`, `p90`, `p99`, `p99.9`, `max`: from wake-up to running | us | less |
+//! | `NAME wake-up of 1 ms or more`: of all wake-ups that were answered | % | less |
 //! | `NAME share`, `PATH share`: CPU time, 100 % is one CPU all the time | % | neither |
 //! | `NAME preempted`, `NAME voluntary`, `NAME migrations` | 1/s | less, neither, less |
 //! | `THREAD late` (rt-app): periods that were over before the work was done | % | less |
@@ -16,7 +17,8 @@
 //! | `machine elapsed`: until all tasks had ended, or all benchmarks were over | s | less |
 //! | `machine busy`: of all CPUs | % | neither |
 //! | `machine switches`, `machine migrations` | 1/s | neither, less |
-//! | `machine idle while overloaded`: a CPU was idle while a task waited behind another elsewhere | % | less |
+//! | `machine idle while overloaded`: time in which a CPU was idle while a task waited behind another elsewhere | % | less |
+//! | `machine wasted`: CPUs lost to that: in each moment as many as could have been put to work | CPUs | less |
 
 use std::collections::BTreeMap;
 
@@ -56,6 +58,9 @@ pub(crate) fn of_machine(sim: &Sim, end: End, summary: &Summary) -> Vec<Metric> 
     metrics
 }
 
+/// A wait that somebody notices.
+const LATE: Nanos = Nanos::from_millis(1);
+
 type Tasks = BTreeMap<(String, String), TaskFigures>;
 
 /// Figures by template and group, and CPU time by group.
@@ -93,6 +98,8 @@ fn of_tasks(name: &str, figures: &TaskFigures, span: Nanos, metrics: &mut Vec<Me
         ] {
             metrics.push(Metric::time(format!("{name} wake-up {which}"), "us", time.0 as f64 / 1e3));
         }
+        let late = figures.wakeup.at_least(LATE) as f64 / p.n as f64 * 100.0;
+        metrics.push(Metric::time(format!("{name} wake-up of 1 ms or more"), "%", late));
     }
     metrics.push(Metric::neutral(format!("{name} share"), "%", percent(figures.run(), span)));
     for (what, n, better) in [
@@ -122,6 +129,8 @@ fn of_cpus(sim: &Sim, end: End, summary: &Summary, span: Nanos, metrics: &mut Ve
     metrics.push(Metric::time("machine migrations", "1/s", per_second(migrations, span)));
     let idle = percent(summary.idle_while_overloaded, span);
     metrics.push(Metric::time("machine idle while overloaded", "%", idle));
+    let wasted = percent(summary.idle_while_overloaded_cpu, span) / 100.0;
+    metrics.push(Metric::time("machine wasted", "CPUs", wasted));
 }
 
 /// Figures of the threads of an rt-app file.

@@ -117,6 +117,15 @@ impl Distribution {
         }))
     }
 
+    /// How many samples are `span` or more.
+    pub fn at_least(&self, span: Nanos) -> u64 {
+        match &self.samples {
+            Samples::Exact(samples) => samples.iter().filter(|&&sample| sample >= span.0).count() as u64,
+            Samples::Binned(_) if span == Nanos::ZERO => self.n,
+            Samples::Binned(histogram) => self.n - histogram.count_between(0, span.0 - 1),
+        }
+    }
+
     /// The percentiles people quote.
     pub fn percentiles(&self) -> Option<Percentiles> {
         let at = |q| self.quantile(q);
@@ -190,6 +199,14 @@ mod tests {
         let mut sorted = samples.to_vec();
         sorted.sort_unstable();
         sorted[((sorted.len() - 1) as f64 * q + 0.5) as usize]
+    }
+
+    #[test]
+    fn samples_above_a_bound_are_counted() {
+        let few = of(&[1, 5, 5, 9]);
+        assert_eq!([0, 1, 5, 6, 10].map(|span| few.at_least(Nanos(span))), [4, 4, 3, 1, 0]);
+        let many = of(&(0..4000).collect::<Vec<_>>());
+        assert_eq!([0, 1, 1000, 4000].map(|span| many.at_least(Nanos(span))), [4000, 3999, 3000, 0]);
     }
 
     #[test]
