@@ -14,7 +14,7 @@
 //! * [`run`] does one run and [`figures`] says what came out.
 //! * [`study`] does many, on worker threads; [`store`] keeps what came out.
 //! * [`stats`] compares samples, [`comparison`] whole cases.
-//! * [`sweep`] reads which cases to run from a file.
+//! * [`sweep`] reads which cases to run from a file; [`reproduce`] runs what others have published.
 //!
 //! Properties that hold, and are tested by these names:
 //! * *the same rows at any number of workers*: a row depends on the inputs of its run alone;
@@ -26,6 +26,7 @@ pub mod case;
 pub mod choice;
 pub mod comparison;
 pub mod figures;
+pub mod reproduce;
 pub mod run;
 pub mod stats;
 pub mod store;

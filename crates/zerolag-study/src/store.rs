@@ -118,6 +118,9 @@ pub enum StoreError {
     /// There is no more room.
     #[error("{0}: the disk is full; what was finished before is kept, --resume goes on from it")]
     Full(PathBuf),
+    /// The disk does not do what it should.
+    #[error("{0}: reading or writing failed (is the disk full?); what was finished before is kept")]
+    Failing(PathBuf),
     /// Two stores say different things about the same run.
     #[error(transparent)]
     Disagree(Box<Disagreement>),
@@ -146,6 +149,7 @@ impl StoreError {
             Some(ErrorCode::DiskFull) => Self::Full(path),
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly(path),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(path),
+            Some(ErrorCode::SystemIoFailure) => Self::Failing(path),
             Some(ErrorCode::NotADatabase) => Self::NotAStore(path),
             _ => Self::Sqlite { path, error },
         }

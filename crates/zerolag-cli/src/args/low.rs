@@ -10,6 +10,7 @@ mod latency;
 mod model;
 mod replay;
 mod report;
+mod reproduce;
 mod schedule;
 mod soak;
 mod stat;
@@ -24,6 +25,7 @@ pub(crate) use latency::Latency;
 pub(crate) use model::{Model, ModelArgs, sorted};
 pub(crate) use replay::Replay;
 pub(crate) use report::Report;
+pub(crate) use reproduce::Reproduce;
 pub(crate) use schedule::{Part, Schedule, Time};
 pub(crate) use soak::Soak;
 pub(crate) use stat::{Sort, Stat};
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Sweep(Sweep),
     /// Replay a recording and show what was measured beside what is simulated.
     Replay(Replay),
+    /// Run experiments that were published, and print published and simulated figures side by side.
+    Reproduce(Reproduce),
     /// Run an event script and print the scheduler's state after each event.
     Script(Script),
     /// Show how long tasks waited for a CPU, as perf sched latency does.

@@ -4,6 +4,7 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
+use zerolag_core::units::Nanos;
 use zerolag_study::case::{Case, Sealed};
 use zerolag_study::choice::Key;
 use zerolag_study::comparison::{self, Cell, Row, Versus};
@@ -64,7 +65,7 @@ fn cases(args: &low::Compare) -> Result<Vec<Case>, Failure> {
             case = case.with(Key::Machine, machine);
         }
         if let Some(duration) = args.duration {
-            case = case.with(Key::Duration, format!("{}ns", duration.0));
+            case = case.with(Key::Duration, shown(duration));
         }
         for assignment in &args.settings {
             let (name, value) = parted(assignment, "--set")?;
@@ -90,6 +91,13 @@ fn cases(args: &low::Compare) -> Result<Vec<Case>, Failure> {
 fn parted<'a>(assignment: &'a str, option: &str) -> Result<(&'a str, &'a str), Failure> {
     let parts = assignment.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
     parts.ok_or_else(|| Failure::input(format_args!("{option} {assignment}: expected NAME=VALUE")))
+}
+
+/// In the largest unit of which it is a whole number.
+fn shown(duration: Nanos) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let whole = units.into_iter().find(|(ns, _)| duration.0.is_multiple_of(*ns));
+    whole.map_or_else(|| format!("{}ns", duration.0), |(ns, unit)| format!("{}{unit}", duration.0 / ns))
 }
 
 /// A, B, … Z, then numbers.

@@ -10,6 +10,7 @@ mod latency;
 mod model;
 mod replay;
 mod report;
+mod reproduce;
 mod run;
 mod script;
 mod setup;
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Compare(args) => compare::run(&args, out),
         Command::Sweep(args) => sweep::run(&args, out),
         Command::Replay(args) => replay::run(&args, out),
+        Command::Reproduce(args) => reproduce::run(&args, out),
         Command::Script(args) => script::run(&args, out),
         Command::Latency(args) => latency::run(&args, out),
         Command::Timehist(args) => timehist::run(&args, out),

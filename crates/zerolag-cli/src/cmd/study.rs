@@ -34,7 +34,9 @@ pub(super) fn open_at(path: &Path, resume: bool) -> Result<Store, Failure> {
 /// A store that cannot be used is bad input, one that cannot be written any more is not.
 pub(super) fn refused(error: StoreError) -> Failure {
     match error {
-        StoreError::Full(_) | StoreError::Io { .. } => Failure::Check(error.to_string()),
+        StoreError::Full(_) | StoreError::Failing(_) | StoreError::Io { .. } => {
+            Failure::Check(error.to_string())
+        }
         _ => Failure::input(error),
     }
 }

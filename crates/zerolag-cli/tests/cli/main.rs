@@ -8,6 +8,7 @@ mod manners;
 mod model;
 mod replay;
 mod report;
+mod reproduce;
 mod run;
 mod schedule;
 mod script;

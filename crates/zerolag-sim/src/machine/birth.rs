@@ -31,7 +31,7 @@ impl Machine {
             group: attributes.group.unwrap_or(GroupId::ROOT),
             nice: attributes.nice.unwrap_or(Nice::ZERO),
             policy: attributes.policy.unwrap_or(Policy::Normal),
-            latency_nice: LatencyNice::ZERO,
+            latency_nice: attributes.latency_nice.unwrap_or(LatencyNice::ZERO),
             slice: attributes.slice,
             // Nobody is put elsewhere who may go nowhere else.
             affinity: forced.map_or_else(|| affinity.clone(), CpuSet::single),
@@ -53,7 +53,7 @@ impl Machine {
             [] => Arc::clone(&self.tasks[parent].arguments),
             own => own.into(),
         };
-        let Attributes { nice, policy, slice, affinity, group, timer_slack } = &code.attributes;
+        let Attributes { nice, policy, latency_nice, slice, affinity, group, timer_slack } = &code.attributes;
         let of_parent = &self.scheduler.tasks()[parent];
         let entity = &self.scheduler.entities()[of_parent.entity];
         let affinity = affinity.clone().unwrap_or_else(|| of_parent.affinity.clone());
@@ -62,7 +62,7 @@ impl Machine {
             group: group.unwrap_or(of_parent.group),
             nice: nice.unwrap_or(of_parent.nice),
             policy: policy.unwrap_or(of_parent.policy),
-            latency_nice: of_parent.latency_nice,
+            latency_nice: latency_nice.unwrap_or(of_parent.latency_nice),
             slice: slice.or_else(|| entity.custom_slice.then_some(entity.slice)),
             affinity,
         };

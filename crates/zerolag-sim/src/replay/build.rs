@@ -208,6 +208,7 @@ impl Builder<'_> {
             group: said.group.or(Some(zerolag_core::ids::GroupId::ROOT)),
             // Recorded sleeps have it in them.
             timer_slack: said.timer_slack.or(Some(Nanos::ZERO)),
+            latency_nice: said.latency_nice,
         }
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How tasks are scheduled, as files say it: `cgroup`, `cpus`, `nice`, `policy`, `slice`, `timer_slack`.
+//! How tasks are scheduled, as files say it: `cgroup`, `cpus`, `nice`, `policy`, `slice`, `timer_slack`,
+//! `latency_nice`.
 
+use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 
 use super::error::ScenarioError;
@@ -13,7 +15,8 @@ const POLICIES: &str = "normal, batch, idle, fifo:N or rr:N with a priority N fr
 /// Reads the attributes of a table. A group that it names must be declared.
 pub(crate) fn read(section: &Section<'_>, cpus: usize, w: &Workload) -> Result<Attributes, ScenarioError> {
     let timer_slack = section.duration("timer_slack")?;
-    Ok(Attributes { timer_slack, ..read_changeable(section, cpus, w)? })
+    let latency_nice = section.integer("latency_nice", -20..=19)?.and_then(LatencyNice::new);
+    Ok(Attributes { timer_slack, latency_nice, ..read_changeable(section, cpus, w)? })
 }
 
 /// Reads those that somebody else can change.
@@ -48,6 +51,7 @@ pub(crate) fn fill_in(attributes: &mut Attributes, other: &Attributes) {
     let a = attributes;
     a.nice = a.nice.or(other.nice);
     a.policy = a.policy.or(other.policy);
+    a.latency_nice = a.latency_nice.or(other.latency_nice);
     a.slice = a.slice.or(other.slice);
     a.affinity = a.affinity.take().or_else(|| other.affinity.clone());
     a.group = a.group.or(other.group);

@@ -89,7 +89,7 @@ fn read_task(
         return Err(entry.wrong_name("names of tasks that exist, * standing for anything", names));
     }
     // `None`, not "default": a slice can be changed but not taken back by a file.
-    let Attributes { nice, policy, slice, affinity, group, timer_slack: _ } =
+    let Attributes { nice, policy, slice, affinity, group, timer_slack: _, latency_nice: _ } =
         attributes::read_changeable(&section, cpus, w)?;
     let before = changes.len();
     let mut add = |change| changes.push(Change::Tasks { pattern: pattern.clone(), change });

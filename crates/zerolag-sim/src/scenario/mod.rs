@@ -30,6 +30,7 @@
 //! cpus = "0"
 //! nice = 5
 //! policy = "batch"
+//! latency_nice = 0           # other levels where the kernel has them (eevdf-rfc)
 //! slice = "3ms"
 //! start = "1s"
 //!
@@ -69,6 +70,7 @@ pub(crate) mod setup;
 pub mod tasks;
 
 use zerolag_core::kernel::Kernel;
+use zerolag_core::latency::LatencyNice;
 use zerolag_core::topology::Topology;
 use zerolag_core::units::{Instant, Nanos};
 
@@ -81,7 +83,7 @@ use self::names::Names;
 use self::section::{Section, Source};
 use crate::machines::Place;
 use crate::sim::{Change, Setup, Sim};
-use crate::workload::Workload;
+use crate::workload::{Template, Workload};
 
 /// The duration of a scenario that ends when its models are over, whenever that is.
 pub const UNTIL_OVER: Nanos = Nanos(u64::MAX);
@@ -149,6 +151,11 @@ pub fn read(
         UNTIL_OVER => models::all_over(&models).map_or(UNTIL_OVER, |end| Nanos(end.0)),
         other => other,
     };
+    let wishes = |t: &Template| t.attributes.latency_nice.is_some_and(|level| level != LatencyNice::ZERO);
+    if !setup.config.variants.latency_nice && workload.templates.iter().any(|(_, t)| wishes(t)) {
+        let why = format!("Linux {} has no 'latency_nice'; eevdf-rfc has", setup.config.kernel);
+        return Err(root.error(Fault::Sense(why)));
+    }
     let changes = changes::read(&root, &setup.config, cpus, &workload)?;
     root.finish()?;
     Ok(Scenario { file: file.into(), duration, setup, workload, changes, rtapps, models })

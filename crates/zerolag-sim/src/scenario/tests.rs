@@ -262,3 +262,23 @@ proptest! {
         _ = parse(&text);
     }
 }
+
+#[test]
+fn latency_nice_is_for_kernels_that_have_it() {
+    let text = |kernel: &str, level: i32| {
+        format!(
+            "kernel = \"{kernel}\"\nmachine = \"1cpu\"\nduration = \"1s\"\n[[workload]]\nkind = \"hog\"\n\
+             name = \"a\"\nlatency_nice = {level}\n"
+        )
+    };
+    let read = |text: &str| {
+        let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        super::read("s.toml", text.as_bytes(), &Overrides::default(), &none)
+    };
+    let scenario = read(&text("eevdf-rfc", -19)).unwrap();
+    let level = scenario.workload.templates.iter().next().unwrap().1.attributes.latency_nice;
+    assert_eq!(level, LatencyNice::new(-19));
+    assert!(read(&text("6.12", 0)).is_ok());
+    let error = read(&text("6.12", -19)).unwrap_err().to_string();
+    assert!(error.contains("no 'latency_nice'; eevdf-rfc has"), "{error}");
+}

@@ -47,6 +47,7 @@ use std::sync::Arc;
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::group::Shares;
 use zerolag_core::ids::{CpuId, GroupId, IdVec};
+use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 use zerolag_core::units::{Instant, Nanos};
 
@@ -102,13 +103,15 @@ impl Template {
 }
 
 /// How a task is scheduled. What is not given is as the parent has it, or if the machine itself starts the
-/// task: nice 0, normal policy, base slice, all CPUs, the root group, a slack of 50 µs.
+/// task: nice 0, normal policy, latency nice 0, base slice, all CPUs, the root group, a slack of 50 µs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// The nice level.
     pub nice: Option<Nice>,
     /// The policy.
     pub policy: Option<Policy>,
+    /// The latency nice level; only kernels with latency nice look at it.
+    pub latency_nice: Option<LatencyNice>,
     /// The request length.
     pub slice: Option<Nanos>,
     /// Where it may run.

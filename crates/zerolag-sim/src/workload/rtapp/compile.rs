@@ -194,6 +194,7 @@ impl<'a> Compiler<'a> {
             affinity: cpus,
             group: self.group(&task.placement).or(Some(self.options.group)),
             timer_slack: None,
+            latency_nice: None,
         };
         Ok(self.workload.template(Template { attributes, ..Template::new(task.name.clone(), program) }))
     }
