@@ -275,7 +275,7 @@ fn a_reader_alone_is_answered_at_once_and_one_beside_hogs_is_not() {
 }
 
 /// Each model, short, as it runs on the smallest machine and on a big one.
-const EACH: [&str; 18] = [
+const EACH: [&str; 19] = [
     "schbench -m 2 -t 4 -r 1",
     "schbench --classic -m 2 -t 4 -r 1",
     "hackbench -g 2 -l 5",
@@ -291,6 +291,7 @@ const EACH: [&str; 18] = [
     "make -j4 --files 8 --modules 2 --nfs",
     "oltp --threads 4 --time 1",
     "tbench -t 1 4",
+    "volano --rooms 1 --users 5 -r 1",
     "interactive -r 1",
     "hogs -n 3 -r 1",
     "random -n 5 -r 1",
@@ -298,7 +299,11 @@ const EACH: [&str; 18] = [
 
 /// A tenth of a second of it, or all if it ends by itself.
 fn begun_on(machine: &str, line: &str) -> Outcome {
-    let mut benchmark = Benchmark::new(model(line).as_ref(), setup(machine)).unwrap();
+    begun(setup(machine), line)
+}
+
+fn begun(setup: Setup, line: &str) -> Outcome {
+    let mut benchmark = Benchmark::new(model(line).as_ref(), setup).unwrap();
     let end = if benchmark.end == Instant::MAX { Instant::MAX } else { Instant(100_000_000) };
     benchmark.sim.run_until(end, &mut Watching(benchmark.watch.as_mut()));
     benchmark.outcome().unwrap_or_else(|e| panic!("{line}: {e}"))
@@ -324,4 +329,33 @@ fn every_model_runs_on_one_cpu() {
 #[test]
 fn every_model_runs_on_384_cpus() {
     every_model_runs_on("server-384");
+}
+
+#[test]
+fn every_model_runs_under_every_kernel() {
+    for kernel in Kernel::implemented() {
+        for line in EACH {
+            let topology = Topology::preset("2cpu").unwrap();
+            let config = kernel.config(topology.cpu_count()).unwrap();
+            let setup = Setup { costs: Costs::X86_SERVER, ..Setup::new(topology, config) };
+            let outcome = begun(setup, line);
+            assert!(!outcome.metrics.is_empty(), "{kernel}: {line}");
+        }
+    }
+}
+
+/// A room goes in rounds: each user sends one message, and each message is sent to all of them.
+#[test]
+fn a_chat_costs_what_its_messages_cost() {
+    let outcome = on(setup("1cpu"), "volano --rooms 1 --users 5 -r 1");
+    // For each of the five: said (10 + 4 µs), heard by the server (1.5 + 20), told five times (4 + 1.5 each),
+    // and 9 ns for each copy.
+    let round = 5.0 * (10.0 + 4.0 + 1.5 + 20.0 + 5.0 * 5.5 + 12.0 * 0.009);
+    near(metric(&outcome, "messages"), 25.0 * 1e6 / round, 1.0);
+    prints(
+        &outcome,
+        &expect![[r#"
+        Average throughput = 79219 messages per second
+    "#]],
+    );
 }

@@ -41,6 +41,7 @@ pub mod schbench;
 mod stress_ng;
 mod tally;
 mod unixbench;
+mod volano;
 
 use std::sync::Arc;
 

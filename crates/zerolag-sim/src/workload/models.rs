@@ -18,7 +18,7 @@ use super::model::Model;
 use super::options::{OptionError, OptionSpec, help};
 use super::{
     client_server, cyclictest, hogs, interactive, make, messaging, netperf, ping_pong, random, schbench,
-    stress_ng, unixbench,
+    stress_ng, unixbench, volano,
 };
 
 /// A kind of model.
@@ -109,6 +109,13 @@ pub const ALL: &[Kind] = &[
         options: &[("Options", client_server::TBENCH)],
         examples: &["-t 10 4"],
         parse: client_server::tbench,
+    },
+    Kind {
+        name: "volano",
+        about: "A chat server with a thread for each connection (VolanoMark)",
+        options: &[("Options", volano::OPTIONS)],
+        examples: &["--rooms 2 --users 10 -r 5"],
+        parse: volano::volano,
     },
     Kind {
         name: "interactive",
