@@ -6,6 +6,7 @@
 
 mod compare;
 mod convert;
+mod hunt;
 mod latency;
 mod model;
 mod replay;
@@ -21,6 +22,7 @@ mod workload;
 
 pub(crate) use compare::Compare;
 pub(crate) use convert::{Convert, Counter, Counters, Format};
+pub(crate) use hunt::{Badness, Hunt};
 pub(crate) use latency::Latency;
 pub(crate) use model::{Model, ModelArgs, sorted};
 pub(crate) use replay::Replay;
@@ -90,6 +92,8 @@ pub(crate) enum Command {
     Model(Model),
     /// Run configurations drawn at random until one of them breaks an invariant, and shrink it.
     Soak(Soak),
+    /// Search for the workload with which a kernel does worst on a machine, and shrink it.
+    Hunt(Hunt),
     /// Measure what a decision costs, in the loops of the reference's bench mode.
     #[command(hide = true)]
     Bench(Bench),

@@ -6,6 +6,7 @@ mod compare;
 mod convert;
 pub(crate) mod drive;
 mod features;
+mod hunt;
 mod latency;
 mod model;
 mod replay;
@@ -43,6 +44,7 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Features(args) => features::run(&args, out),
         Command::Topology(args) => topology::run(&args, out),
         Command::Model(args) => model::run(&args, out),
+        Command::Hunt(args) => hunt::run(&args, out),
         Command::Soak(args) => soak::run(&args, out),
         Command::Bench(args) => bench::run(&args, out),
         Command::Completions(args) => setup::completions(&args, out),

@@ -17,9 +17,9 @@ use zerolag_core::kernel::Kernel;
 use zerolag_core::units::Instant;
 use zerolag_sim::scenario::{self, Overrides};
 use zerolag_sim::sim::{Observer, Sim, Stop};
-use zerolag_sim::swarm::{self, Case, Liveness};
+use zerolag_sim::swarm::{self, Case, Liveness, Space};
 
-use crate::args::low;
+use crate::args::{high, low};
 use crate::failure::Failure;
 use crate::guard::Guard;
 
@@ -73,12 +73,13 @@ struct Found {
 pub(crate) fn run(args: &low::Soak, out: &mut dyn Write) -> Result<(), Failure> {
     let kernels = if args.kernel.is_empty() { Kernel::implemented().collect() } else { args.kernel.clone() };
     for &kernel in &kernels {
-        crate::args::high::implemented(kernel)?;
+        high::implemented(kernel)?;
     }
+    let space = Space::everything(kernels);
     fs::create_dir_all(&args.out).map_err(|e| failure(args, &e))?;
     if let Some(count) = args.draw {
         for seed in args.seed..args.seed.saturating_add(count) {
-            writeln!(out, "{}", save(args, seed, &swarm::draw(seed, &kernels))?)?;
+            writeln!(out, "{}", save(args, seed, &swarm::draw(seed, &space))?)?;
         }
         return Ok(());
     }
@@ -86,7 +87,7 @@ pub(crate) fn run(args: &low::Soak, out: &mut dyn Write) -> Result<(), Failure> 
     // A panic is reported with the case that shows it, not where it happens to be printed.
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
-    let (tally, found) = all(args, &kernels);
+    let (tally, found) = all(args, &space);
     panic::set_hook(hook);
 
     writeln!(
@@ -109,7 +110,7 @@ pub(crate) fn run(args: &low::Soak, out: &mut dyn Write) -> Result<(), Failure> 
 }
 
 /// Runs case after case on as many threads as asked for. What comes back is in the order of seeds.
-fn all(args: &low::Soak, kernels: &[Kernel]) -> (Tally, Vec<Found>) {
+fn all(args: &low::Soak, space: &Space) -> (Tally, Vec<Found>) {
     let jobs = args.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
     let next = AtomicU64::new(0);
     let over = AtomicBool::new(false);
@@ -133,7 +134,7 @@ fn all(args: &low::Soak, kernels: &[Kernel]) -> (Tally, Vec<Found>) {
                         break;
                     }
                     let seed = args.seed.wrapping_add(number);
-                    let case = swarm::draw(seed, kernels);
+                    let case = swarm::draw(seed, space);
                     let mut tally = Tally { cases: 1, ..Tally::default() };
                     let found = attempt(&case, &mut tally).err().map(|fault| {
                         let small = swarm::shrink(&case, args.shrink, |candidate| {

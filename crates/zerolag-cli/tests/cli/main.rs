@@ -4,6 +4,7 @@
 mod compare;
 mod convert;
 mod features;
+mod hunt;
 mod manners;
 mod model;
 mod replay;

@@ -196,6 +196,11 @@ impl Case {
 }
 
 impl Work {
+    /// The number in its name.
+    pub(super) fn number(&self) -> Option<usize> {
+        self.name.trim_matches(|c: char| !c.is_ascii_digit()).parse().ok()
+    }
+
     fn write(&self, out: &mut String) -> std::fmt::Result {
         writeln!(out, "\n[[workload]]\nname = \"{}\"", self.name)?;
         if self.count != 1 {

@@ -30,16 +30,47 @@ const MACHINES: [&str; 16] = [
     "numa8-32",
 ];
 
-/// The configuration of this seed, for one of `kernels`.
+/// What is drawn from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Kernels, all implemented; at least one.
+    pub kernels: Vec<Kernel>,
+    /// Machines: presets; at least one.
+    pub machines: Vec<String>,
+    /// Nothing but tasks of equal rights that may run anywhere, in groups of equal weight: no task gets less than
+    /// its due because somebody asked for that. Nothing changes, and switches are as the kernel has them.
+    pub equal: bool,
+}
+
+impl Space {
+    /// Everything, for these kernels.
+    pub fn everything(kernels: Vec<Kernel>) -> Self {
+        Self { kernels, machines: MACHINES.map(str::to_owned).to_vec(), equal: false }
+    }
+}
+
+/// The configuration of this seed.
 ///
 /// # Panics
-/// If `kernels` is empty, or has one that is not implemented.
-pub fn draw(seed: u64, kernels: &[Kernel]) -> Case {
-    Draw { chance: Stream::new(seed, Purpose::Workload, 0) }.case(seed, kernels)
+/// If the space is empty, or has a kernel or machine that there is not.
+pub fn draw(seed: u64, space: &Space) -> Case {
+    Draw { chance: Stream::new(seed, Purpose::Workload, 0), equal: space.equal }.case(seed, space)
+}
+
+/// A case like this one, but for a few things that are different.
+pub fn mutate(case: &Case, seed: u64, space: &Space) -> Case {
+    let mut draw = Draw { chance: Stream::new(seed, Purpose::Workload, 1), equal: space.equal };
+    let mut case = case.clone();
+    for _ in 0..=draw.below(3) {
+        draw.mutate(&mut case);
+    }
+    case.prune();
+    case
 }
 
 struct Draw {
     chance: Stream,
+    equal: bool,
 }
 
 impl Draw {
@@ -63,15 +94,15 @@ impl Draw {
         (floor + self.chance.below(floor)).clamp(low, high)
     }
 
-    fn case(mut self, seed: u64, kernels: &[Kernel]) -> Case {
-        let kernel = self.among(kernels);
-        let machine = self.among(&MACHINES);
-        let cpus = Topology::preset(machine).expect("the names are presets").cpu_count();
+    fn case(mut self, seed: u64, space: &Space) -> Case {
+        let kernel = self.among(&space.kernels);
+        let machine = space.machines[self.below(space.machines.len())].clone();
+        let cpus = cpus_of(&machine);
         let config = kernel.config(cpus).expect("the kernel is implemented");
         let busy = Nanos::from_millis(50 + self.chance.below(250));
         let mut case = Case {
             kernel,
-            machine: machine.into(),
+            machine,
             seed,
             hz: self.among(&[100, 250, 250, 300, 1000]),
             costs: self.among(&["ideal", "ideal", "x86-server"]),
@@ -94,7 +125,8 @@ impl Draw {
             case.works.push(work);
             left -= count;
         }
-        for _ in 0..self.below(12) {
+        let changes = if self.equal { 0 } else { self.below(12) };
+        for _ in 0..changes {
             let at = Nanos(self.chance.below(busy.0));
             if let Some(change) = self.change(kernel, cpus, &case) {
                 case.changes.push((at, change));
@@ -106,13 +138,13 @@ impl Draw {
 
     fn features(&mut self, kernel: Kernel, defaults: &Features) -> Vec<(Feature, bool)> {
         let known = Feature::ALL.iter().filter(|f| f.default_in(kernel).is_some());
-        known.filter(|_| self.one_in(5)).map(|&f| (f, !defaults.has(f))).collect()
+        known.filter(|_| !self.equal && self.one_in(5)).map(|&f| (f, !defaults.has(f))).collect()
     }
 
     fn tunables(&mut self, policy: zerolag_core::config::FairPolicy) -> Vec<(Tunable, u64)> {
         let mut drawn = Vec::new();
         for tunable in Tunable::ALL {
-            if !tunable.exists_with(policy) || !self.one_in(5) {
+            if self.equal || !tunable.exists_with(policy) || !self.one_in(5) {
                 continue;
             }
             let value = match tunable {
@@ -137,8 +169,11 @@ impl Draw {
             };
             groups.push(Group {
                 path: format!("{above}/g{number}"),
-                weight: (!self.one_in(8)).then(|| self.spread(1, 10_000) as u32),
-                limit: (limits && self.one_in(6)).then(|| self.limit()),
+                weight: match self.equal {
+                    true => Some(100),
+                    false => (!self.one_in(8)).then(|| self.spread(1, 10_000) as u32),
+                },
+                limit: (!self.equal && limits && self.one_in(6)).then(|| self.limit()),
             });
         }
         groups
@@ -157,10 +192,10 @@ impl Draw {
                 let at = self.below(groups.len());
                 groups[at].path.clone()
             }),
-            cpus: self.one_in(4).then(|| self.cpus(cpus)),
-            nice: if self.one_in(3) { self.below(40) as i32 - 20 } else { 0 },
-            policy: self.policy(),
-            slice: self.one_in(6).then(|| Nanos(self.spread(100_000, 100_000_000))),
+            cpus: (!self.equal && self.one_in(4)).then(|| self.cpus(cpus)),
+            nice: if !self.equal && self.one_in(3) { self.below(40) as i32 - 20 } else { 0 },
+            policy: if self.equal { None } else { self.policy() },
+            slice: (!self.equal && self.one_in(6)).then(|| Nanos(self.spread(100_000, 100_000_000))),
             program: self.program(number),
         }
     }
@@ -196,6 +231,38 @@ impl Draw {
             }
             7 => format!("forever {{ run {}ns; yield }}", run / 10 + 1),
             _ => format!("delay {rest}ns; run {run}ns"),
+        }
+    }
+
+    /// Changes one thing about the tasks.
+    fn mutate(&mut self, case: &mut Case) {
+        let cpus = cpus_of(&case.machine);
+        let at = self.below(case.works.len());
+        match self.below(8) {
+            0 | 1 if case.works.iter().map(|w| w.count).sum::<u32>() < 4 * cpus as u32 => {
+                // A name of its own: numbers of those that were taken away are not used again.
+                let number = case.works.iter().filter_map(|w| w.number()).max().map_or(0, |n| n + 1);
+                let count = self.spread(1, cpus as u64) as u32;
+                let work = self.work(number, count, cpus, &case.groups);
+                case.works.push(work);
+            }
+            2 if case.works.len() > 1 => {
+                case.works.remove(at);
+            }
+            3 => case.works[at].count = self.spread(1, 2 * cpus as u64) as u32,
+            4 if !self.equal => case.works[at].cpus = self.one_in(2).then(|| self.cpus(cpus)),
+            5 => {
+                let number = case.works[at].number().unwrap_or(0);
+                case.works[at].program = self.program(number);
+            }
+            6 => {
+                let path = format!("/h{}", self.below(4));
+                if !case.groups.iter().any(|g| g.path == path) {
+                    case.groups.push(Group { path: path.clone(), weight: Some(100), limit: None });
+                }
+                case.works[at].group = Some(path);
+            }
+            _ => case.works[at].group = None,
         }
     }
 
@@ -237,4 +304,8 @@ impl Draw {
             }
         })
     }
+}
+
+fn cpus_of(machine: &str) -> usize {
+    Topology::preset(machine).expect("the names are presets").cpu_count()
 }

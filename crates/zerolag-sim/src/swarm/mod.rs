@@ -16,6 +16,8 @@
 //! safety is asked for: no invariant breaks. In the second, [`Case::calm`], nothing changes any more, and
 //! something good has to happen as well: who waits gets its turn.
 //!
+//! A [`mutate`]d case differs in a few things from another: for a search that keeps what is worse than before.
+//!
 //! Properties: the same seed draws the same case; every case drawn is accepted by the reader of scenarios;
 //! what shrinking returns still shows the fault and cannot lose another single part without losing the fault.
 
@@ -25,7 +27,7 @@ mod liveness;
 mod shrink;
 
 pub use case::{Case, Change, Group, Limit, Work};
-pub use draw::draw;
+pub use draw::{Space, draw, mutate};
 pub use liveness::{Liveness, Overdue, Verdict};
 pub use shrink::shrink;
 

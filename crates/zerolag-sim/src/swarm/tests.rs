@@ -7,8 +7,8 @@ use super::*;
 use crate::scenario::{Overrides, read};
 use crate::sim::EventHash;
 
-fn kernels() -> Vec<Kernel> {
-    Kernel::implemented().collect()
+fn everything() -> Space {
+    Space::everything(Kernel::implemented().collect())
 }
 
 fn no_files(_: &str) -> std::io::Result<Vec<u8>> {
@@ -18,15 +18,15 @@ fn no_files(_: &str) -> std::io::Result<Vec<u8>> {
 #[test]
 fn the_same_seed_draws_the_same_case() {
     for seed in 0..50 {
-        assert_eq!(draw(seed, &kernels()), draw(seed, &kernels()));
+        assert_eq!(draw(seed, &everything()), draw(seed, &everything()));
     }
-    assert_ne!(draw(1, &kernels()).to_toml(), draw(2, &kernels()).to_toml());
+    assert_ne!(draw(1, &everything()).to_toml(), draw(2, &everything()).to_toml());
 }
 
 #[test]
 fn every_case_drawn_is_accepted_by_the_reader() {
     for seed in 0..300 {
-        let text = draw(seed, &kernels()).to_toml();
+        let text = draw(seed, &everything()).to_toml();
         let scenario = read("case", text.as_bytes(), &Overrides::default(), &no_files);
         if let Err(error) = scenario.and_then(|s| s.simulate()) {
             panic!("seed {seed}: {error}\n{text}");
@@ -35,9 +35,27 @@ fn every_case_drawn_is_accepted_by_the_reader() {
 }
 
 #[test]
+fn mutants_are_accepted_too_and_stay_equal() {
+    let space = Space { equal: true, ..everything() };
+    for seed in 0..40 {
+        let mut case = draw(seed, &space);
+        for step in 0..20 {
+            case = mutate(&case, seed * 100 + step, &space);
+            let text = case.to_toml();
+            let scenario = read("case", text.as_bytes(), &Overrides::default(), &no_files);
+            if let Err(error) = scenario.and_then(|s| s.simulate()) {
+                panic!("seed {seed}: {error}\n{text}");
+            }
+        }
+        assert!(case.changes.is_empty() && case.features.is_empty() && case.tunables.is_empty());
+        assert!(case.works.iter().all(|w| w.nice == 0 && w.policy.is_none() && w.slice.is_none()));
+    }
+}
+
+#[test]
 fn a_case_runs_to_the_same_end_each_time() {
     for seed in 0..6 {
-        let text = draw(seed, &kernels()).to_toml();
+        let text = draw(seed, &everything()).to_toml();
         let run = || {
             let scenario = read("case", text.as_bytes(), &Overrides::default(), &no_files).unwrap();
             let mut hash = EventHash::default();
@@ -57,7 +75,7 @@ fn shows(case: &Case) -> bool {
 
 #[test]
 fn what_shrinking_returns_shows_the_fault_and_nothing_can_be_left_out() {
-    let faulty = (0..).map(|seed| draw(seed, &kernels())).find(shows).unwrap();
+    let faulty = (0..).map(|seed| draw(seed, &everything())).find(shows).unwrap();
     let small = shrink(&faulty, usize::MAX, shows);
     assert!(shows(&small));
     assert_eq!((small.works.len(), small.changes.len()), (1, 1), "{}", small.to_toml());
@@ -68,7 +86,7 @@ fn what_shrinking_returns_shows_the_fault_and_nothing_can_be_left_out() {
 #[test]
 fn shrinking_stops_when_its_runs_are_used_up() {
     let mut asked = 0;
-    shrink(&draw(3, &kernels()), 10, |_| {
+    shrink(&draw(3, &everything()), 10, |_| {
         asked += 1;
         true
     });

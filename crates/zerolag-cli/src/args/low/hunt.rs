@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What `zerolag hunt` is told.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use zerolag_core::kernel::Kernel;
+
+/// Arguments of `zerolag hunt`.
+#[derive(Debug, Args)]
+#[command(after_help = HOW)]
+pub(crate) struct Hunt {
+    /// What is to be as bad as possible.
+    #[arg(long, value_enum)]
+    pub(crate) metric: Badness,
+    /// The kernel under which it is.
+    #[arg(long, value_name = "K", default_value = "6.12", value_parser = super::kernel())]
+    pub(crate) kernel: Kernel,
+    /// The machine: a name, or Ncpu for N equal CPUs.
+    #[arg(long, value_name = "MACHINE", default_value = "2cpu")]
+    pub(crate) machine: String,
+    /// Where chance comes from.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How many configurations to try.
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = super::at_least(1, 100_000_000))]
+    pub(crate) runs: usize,
+    /// How many of the worst to keep, shrink and show.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = super::at_least(1, 100))]
+    pub(crate) keep: usize,
+    /// Where they are written, as hunt-METRIC-1.toml and so on.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) out: PathBuf,
+}
+
+/// A figure of a run, the more the worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Badness {
+    /// The longest time any task waited for a CPU, in milliseconds.
+    Starvation,
+    /// The greatest difference in CPU time between equal tasks of a workload that never sleep, in percent of a CPU.
+    ShareError,
+    /// CPU time that idle CPUs could have given to tasks that waited elsewhere, in percent of all CPUs.
+    Wasted,
+    /// The greatest 99.9th percentile of wake-up latency of a task, in milliseconds.
+    P999,
+}
+
+const HOW: &str = "\
+All tasks are equal and may run anywhere, so that what is found is the scheduler's doing. Half of what is tried
+is drawn anew, half is a mutant of one of the worst so far. The same command finds the same.
+
+  zerolag hunt --metric wasted --machine square-16 --kernel 6.12";
