@@ -37,6 +37,9 @@ pub struct BalanceRules {
     pub newidle_stops_on_work_only: bool,
     /// When newly-idle balancing is tried at all.
     pub newidle_gate: NewIdleGate,
+    /// A CPU has run dry if it has no fair task (6.12); before, if it has no task at all. It matters while a
+    /// task of a higher class takes over.
+    pub dry_without_fair: bool,
     /// Newly-idle balancing that brings nothing makes its domain count as half as costly again, up to a little
     /// more than the migration cost (6.18.2).
     pub failed_newidle_costs: bool,
@@ -67,6 +70,7 @@ impl BalanceRules {
         misfit_counts_as_failure: true,
         newidle_stops_on_work_only: true,
         newidle_gate: NewIdleGate::LowestDomain,
+        dry_without_fair: false,
         failed_newidle_costs: false,
         counts_delayed: true,
         ineligible_stay: false,
@@ -80,6 +84,7 @@ impl BalanceRules {
         misfit_on_biggest: true,
         misfit_counts_as_failure: true,
         newidle_stops_on_work_only: true,
+        dry_without_fair: false,
         ..Self::LINUX_6_12
     };
 
@@ -93,6 +98,7 @@ impl BalanceRules {
         misfit_counts_as_failure: false,
         newidle_stops_on_work_only: false,
         newidle_gate: NewIdleGate::LowestDomain,
+        dry_without_fair: true,
         failed_newidle_costs: false,
         counts_delayed: true,
         ineligible_stay: false,

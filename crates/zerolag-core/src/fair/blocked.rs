@@ -56,6 +56,9 @@ impl Scheduler {
             let now = self.queue_pelt_now(q);
             if self.age_queue(q, now) {
                 self.report_load(q);
+                if self.queues[q].nr_queued == 0 {
+                    self.queues[q].throttle.note_idle();
+                }
             }
             if let Some(se) = self.queues[q].entity.filter(|&se| !self.nothing_to_hand_up(q, se)) {
                 self.update_load(self.entities[se].queue, se, LoadUpdate::AgeAndReport);

@@ -74,7 +74,8 @@ impl Scheduler {
                 self.config.variants.wakers.memory,
                 self.config.tunables.wakeup_granularity,
             ),
-            max_allowed_capacity: 1024,
+            max_allowed_capacity: parent
+                .map_or(self.ancestor_allowed_capacity, |p| self.tasks[p].max_allowed_capacity),
             remote_wakeup: false,
             throttled: false,
             throttle_work: false,
@@ -86,6 +87,9 @@ impl Scheduler {
         });
         self.set_task_rq(task, spec.cpu, spec.group);
         self.note_allowed_capacity(task);
+        if parent.is_none() {
+            self.ancestor_allowed_capacity = self.tasks[task].max_allowed_capacity;
+        }
         if spec.policy.is_fair() {
             self.fair_fork(se);
         }

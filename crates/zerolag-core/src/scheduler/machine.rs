@@ -92,6 +92,7 @@ impl Scheduler {
             bandwidth_used: false,
             smt_present: topology.has_smt(topology.online()),
             asym_capacity: false,
+            ancestor_allowed_capacity: 1024,
             clusters_active: false,
             nohz: Nohz::default(),
             max_balance_interval: TickTime::boot(hz).max_interval,

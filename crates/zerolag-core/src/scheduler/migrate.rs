@@ -112,7 +112,8 @@ impl Scheduler {
         true
     }
 
-    /// The greatest capacity of a CPU that the task may run on (`set_task_max_allowed_capacity()`).
+    /// Notes the greatest capacity of a CPU that the task may run on (`set_task_max_allowed_capacity()`). While
+    /// all CPUs online are of the same kind nothing is noted, and a new task has what its parent had.
     pub(crate) fn note_allowed_capacity(&mut self, task: TaskId) {
         if self.asym_capacity {
             let allowed = self.tasks[task].affinity.iter().filter(|&c| self.cpus.get(c).is_some());

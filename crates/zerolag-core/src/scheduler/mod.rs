@@ -185,6 +185,9 @@ pub struct Scheduler {
     pub(crate) smt_present: bool,
     /// CPUs of some root domain have different capacities.
     pub(crate) asym_capacity: bool,
+    /// The greatest capacity that tasks without a parent may use: they are all made by one ancestor, whose
+    /// affinity was theirs, and which keeps what was noted for the last.
+    pub(crate) ancestor_allowed_capacity: u32,
     /// Some CPU is in a cluster that wake-ups look at first.
     pub(crate) clusters_active: bool,
     /// Idle CPUs without a tick.

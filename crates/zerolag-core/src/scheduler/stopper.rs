@@ -76,6 +76,7 @@ impl Scheduler {
         rq.balance.idle_ends(rq.clock);
         rq.begin_switch(self.now, self.config.variants.clock_skip);
         let prev = rq.curr;
+        self.balance_before_stopper(cpu, prev);
         self.put_prev(cpu, prev);
         if prev.is_some() {
             self.trace(cpu, EventKind::Switch { prev, prev_state: PrevState::Runnable, next: None });
@@ -94,7 +95,7 @@ impl Scheduler {
         let skip = self.config.variants.clock_skip;
         rq.begin_switch(self.now, skip);
         rq.nr_running -= 1;
-        let next = self.pick_after_higher(cpu);
+        let next = self.pick_after_higher(cpu, None);
         self.set_next_picked(cpu, next);
         let rq = &mut self.cpus[cpu];
         rq.end_pick(skip);

@@ -267,7 +267,7 @@ impl Scheduler {
         let only_fair = |s: &Self| s.cpus[cpu].nr_running == s.queues[s.cpus[cpu].root].h_nr_queued;
         if self.class_of(prev) > Class::Fair || !only_fair(self) {
             return if prev.is_some() {
-                self.pick_after_higher(cpu)
+                self.pick_after_higher(cpu, prev)
             } else {
                 self.cpus[cpu].rt.first().or_else(|| self.fair_pick(cpu))
             };
@@ -279,19 +279,38 @@ impl Scheduler {
             match self.newidle_balance(cpu) {
                 NewIdle::Pulled => {}
                 NewIdle::Nothing => return None,
-                NewIdle::HigherClass => return self.pick_after_higher(cpu),
+                NewIdle::HigherClass => return self.pick_after_higher(cpu, prev),
             }
         }
     }
 
     /// The general case: the fair class may look for work elsewhere once, before the classes are asked in
-    /// turn.
-    pub(super) fn pick_after_higher(&mut self, cpu: CpuId) -> Option<TaskId> {
-        let root = self.cpus[cpu].root;
-        if self.cpus[cpu].rt.first().is_none() && self.queues[root].nr_queued == 0 {
-            self.newidle_balance(cpu);
+    /// turn. `prev` = who gives way, nobody if that is the stopper.
+    pub(super) fn pick_after_higher(&mut self, cpu: CpuId, prev: Option<TaskId>) -> Option<TaskId> {
+        if self.class_of(prev) == Class::Fair || self.cpus[cpu].rt.first().is_none() {
+            self.balance_if_dry(cpu);
         }
         self.cpus[cpu].rt.first().or_else(|| self.fair_pick(cpu))
+    }
+
+    /// A fair task gives way to the stopper. Its own class takes no notice of who comes: if it has nobody left,
+    /// since the task's group has been throttled, it looks for work as if the CPU ran dry (`prev_balance()`).
+    pub(super) fn balance_before_stopper(&mut self, cpu: CpuId, prev: Option<TaskId>) {
+        if self.class_of(prev) == Class::Fair {
+            self.balance_if_dry(cpu);
+        }
+    }
+
+    fn balance_if_dry(&mut self, cpu: CpuId) {
+        let rq = &self.cpus[cpu];
+        let dry = if self.config.variants.balance.dry_without_fair {
+            self.queues[rq.root].nr_queued == 0
+        } else {
+            rq.nr_running == 0
+        };
+        if dry {
+            self.newidle_balance(cpu);
+        }
     }
 
     /// A fair task has become the running one (`__set_next_task_fair()`).

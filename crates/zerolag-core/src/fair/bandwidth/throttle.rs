@@ -33,7 +33,7 @@ pub struct Throttle {
     pub pelt_frozen_at: Instant,
     /// How long its PELT clock has stood still, in all.
     pub pelt_frozen_for: Nanos,
-    /// The same when it last ran empty; nothing if its clock stood still then.
+    /// The same when it last ran empty, or was aged while empty; nothing if its clock stood still then.
     pub(crate) pelt_frozen_at_idle: PeltLag,
     /// Its tasks that have been throttled one by one, the last to come last.
     pub limbo: Vec<TaskId>,
@@ -60,7 +60,7 @@ impl Throttle {
         Instant(now.0.wrapping_sub(self.pelt_frozen_for.0))
     }
 
-    /// The queue has run empty.
+    /// The queue has run empty, or is empty and has been aged: sleepers that leave it later are aged from here.
     pub(crate) fn note_idle(&mut self) {
         self.pelt_frozen_at_idle =
             if self.pelt_frozen { PeltLag::Frozen } else { PeltLag::Known(self.pelt_frozen_for) };
