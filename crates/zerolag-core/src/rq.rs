@@ -68,6 +68,10 @@ pub struct Rq {
     /// The stopper runs: a task above all others that does what needs the CPU to stand still. `curr` is
     /// nothing meanwhile.
     pub(crate) stopping: bool,
+    /// The stopper has been woken, and is counted among those that run, but does not run yet.
+    pub(crate) stopper_queued: bool,
+    /// The idle task was to give way when it last ran, and still is.
+    pub(crate) idle_gives_way: bool,
     /// It is going offline: whoever is picked is pushed to another CPU.
     pub(crate) pushing: bool,
     /// Whom the idle task wakes, from interrupts.
@@ -119,6 +123,12 @@ pub struct RqBalance {
     pub(crate) has_blocked_load: bool,
     /// When that was last aged.
     pub(crate) last_blocked_update: Jiffies,
+    /// It was idle without a tick since its last busy tick (`in_nohz_recently`).
+    pub(crate) idle_lately: bool,
+    /// Its weight at the last tick, and averages over about 2, 4, 8 and 16 ticks.
+    pub weight_history: [u64; 5],
+    /// What a task of it weighed on average when that was last asked for.
+    pub mean_weight: u64,
     /// Which newly-idle balancing is skipped.
     pub(crate) chance: Tausworthe,
 }
@@ -157,6 +167,9 @@ impl RqBalance {
             nohz_tick_stopped: false,
             has_blocked_load: false,
             last_blocked_update: Jiffies(0),
+            idle_lately: false,
+            weight_history: [0; 5],
+            mean_weight: 0,
             chance: Tausworthe::new(seed),
         }
     }
@@ -195,6 +208,8 @@ impl Rq {
             capacity,
             siblings: CpuSet::new(),
             stopping: false,
+            stopper_queued: false,
+            idle_gives_way: false,
             pushing: false,
             idle_waker: Waker::default(),
             distribute_from: CpuId(0),

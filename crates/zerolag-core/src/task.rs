@@ -75,6 +75,8 @@ pub struct Task {
     pub throttled: bool,
     /// It is to be throttled when it returns to user mode.
     pub(crate) throttle_work: bool,
+    /// It was to give way when it last ran, and still is.
+    pub(crate) gives_way: bool,
     /// Place among its CPU's queued tasks.
     pub(crate) link: TaskLink,
     /// Round robin: what is left of its turn.

@@ -18,6 +18,7 @@
 //! | `pass` | one domain: the five steps in order, what to do if tasks are pinned, what to remember |
 
 mod apply;
+mod by_weight;
 mod chance;
 pub(crate) mod classify;
 mod collect;

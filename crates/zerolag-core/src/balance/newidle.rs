@@ -41,6 +41,9 @@ impl DomainState {
 impl Scheduler {
     /// Looks for work for a CPU that is about to go idle.
     pub(crate) fn newidle_balance(&mut self, cpu: CpuId) -> NewIdle {
+        if self.config.variants.balance.by_weight {
+            return self.newidle_by_weight(cpu);
+        }
         self.update_misfit(cpu, None);
         if !self.wake_lists[cpu].is_empty() {
             return NewIdle::Nothing;

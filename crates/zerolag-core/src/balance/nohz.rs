@@ -44,15 +44,26 @@ pub struct Nohz {
     next_balance: Jiffies,
     /// When blocked load is next to be aged.
     next_blocked: Jiffies,
+    /// The idle CPU that keeps its tick and balances for the others, where there is one (up to 2.6.35).
+    pub(crate) owner: Option<CpuId>,
 }
 
 /// Blocked load is aged once in half of its life.
 const BLOCKED_INTERVAL_MS: u64 = 32;
 
 impl Scheduler {
-    /// The idle CPU's tick is being stopped (`nohz_balance_enter_idle()`).
-    pub fn stop_tick(&mut self, now: Instant, cpu: CpuId) {
+    /// The idle CPU's tick is being stopped (`nohz_balance_enter_idle()`). Returns true if it has to go on, since the
+    /// CPU balances for others.
+    pub fn stop_tick(&mut self, now: Instant, cpu: CpuId) -> bool {
         self.at(now);
+        if self.config.variants.balance.by_weight {
+            return self.stops_tick_by_weight(cpu);
+        }
+        self.enter_nohz(cpu);
+        false
+    }
+
+    fn enter_nohz(&mut self, cpu: CpuId) {
         if !self.active.contains(cpu) {
             return;
         }
@@ -185,14 +196,20 @@ impl Scheduler {
 
     /// The idle loop is entered: ages blocked load if newly-idle balancing left that to be done here
     /// (`nohz_run_idle_balance()`).
-    pub fn enter_idle_loop(&mut self, now: Instant, cpu: CpuId) {
+    ///
+    /// Returns true if its tick has to run although it had been stopped.
+    pub fn enter_idle_loop(&mut self, now: Instant, cpu: CpuId) -> bool {
         self.at(now);
+        if self.config.variants.balance.by_weight {
+            return self.asked_again_by_weight(cpu);
+        }
         let rq = &mut self.cpus[cpu];
         let flags = rq.balance.nohz_flags;
         rq.balance.nohz_flags -= NohzFlags::NEW_ILB;
         if flags == NohzFlags::NEW_ILB && !rq.need_resched {
             self.balance_idle_cpus(cpu, NohzFlags::STATS);
         }
+        false
     }
 
     /// Newly-idle balancing found nothing: if blocked load is due, it is aged once the CPU is in its idle

@@ -296,6 +296,9 @@ impl Scheduler {
 
     /// In the stopper: the task that was running waits now, and can be moved to the CPU that asked for it.
     pub(crate) fn push_stopped(&mut self, cpu: CpuId) {
+        if self.config.variants.balance.by_weight {
+            return self.push_by_weight(cpu);
+        }
         let to = self.cpus[cpu].balance.push_cpu;
         let pushed = self.detach_pushed(cpu, to);
         self.cpus[cpu].balance.active_balance = false;

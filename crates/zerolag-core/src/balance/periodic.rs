@@ -27,6 +27,9 @@ const LOOK_AGAIN_S: u64 = 60;
 impl Scheduler {
     /// At the tick of a CPU: has the domains that are due balanced.
     pub(crate) fn balance_trigger(&mut self, cpu: CpuId) {
+        if self.config.variants.balance.by_weight {
+            return self.weight_trigger(cpu);
+        }
         if self.domains.cpu(cpu).base.is_none() || !self.active.contains(cpu) {
             return;
         }
@@ -39,6 +42,9 @@ impl Scheduler {
     /// The softirq that [`Effect::Softirq`] stands for: balances load on the CPU, or for idle ones.
     pub fn softirq(&mut self, now: Instant, cpu: CpuId) {
         self.at(now);
+        if self.config.variants.balance.by_weight {
+            return self.softirq_by_weight(cpu);
+        }
         if self.nohz_idle_balance(cpu) {
             return;
         }

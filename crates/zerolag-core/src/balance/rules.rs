@@ -57,9 +57,15 @@ pub struct BalanceRules {
     /// For a task that is new or executes another program, groups are compared by those of their CPUs that it
     /// may use (later fixes of 6.1 and 6.12); 6.18.2 by all.
     pub placed_by_allowed_cpus: bool,
+    /// Balancing is by the weight of what is queued, with histories of it, and the shares of groups are divided
+    /// in the course of it (2.6.29). Then nothing else here is asked.
+    pub by_weight: bool,
 }
 
 impl BalanceRules {
+    /// Linux 2.6.29.
+    pub const LINUX_2_6_29: Self = Self { by_weight: true, ..Self::LINUX_6_1 };
+
     /// Linux 6.1 (6.1.192).
     pub const LINUX_6_1: Self = Self {
         smt_aware: false,
@@ -77,6 +83,7 @@ impl BalanceRules {
         misfit_needs_idle_core: true,
         bigger_left_out_first: true,
         placed_by_allowed_cpus: true,
+        by_weight: false,
     };
 
     /// Linux 6.6.
@@ -105,6 +112,7 @@ impl BalanceRules {
         misfit_needs_idle_core: true,
         bigger_left_out_first: true,
         placed_by_allowed_cpus: true,
+        by_weight: false,
     };
 
     /// Linux 6.18 (6.18.2).

@@ -62,7 +62,7 @@ impl<'a> Build<'a> {
                 let reached = domain.span == everyone;
                 let asymmetric = domain.flags.contains(DomainFlags::ASYM_CPUCAPACITY);
                 let child = domain.child;
-                let interval = domain.min_interval_ms;
+                let interval = if self.input.rules.fixed_levels { 1 } else { domain.min_interval_ms };
                 let id = self.out.domains.push(domain);
                 self.states.domains.push(DomainState::new(self.input.time.now, interval));
                 self.chains[cpu].push(id);
@@ -110,6 +110,9 @@ impl<'a> Build<'a> {
                 (rules.imbalance_pct, 2, (3, 2))
             }
         };
+        if rules.fixed_levels {
+            return self.fixed_domain(cpu, level);
+        }
         let (busy, idle) = if rules.load_indexes { load_index } else { (0, 0) };
         Domain {
             cpu,
@@ -126,7 +129,53 @@ impl<'a> Build<'a> {
             imbalance_pct,
             cache_nice_tries,
             imb_numa_nr: 0,
-            load_indexes: LoadIndexes { busy, idle, newidle: 0 },
+            load_indexes: LoadIndexes { busy, idle, ..LoadIndexes::default() },
+            shared: None,
+            ring: Ring::default(),
+        }
+    }
+
+    /// The same, where each level has constants (`SD_SIBLING_INIT` and so on).
+    fn fixed_domain(&self, cpu: CpuId, level: &LevelMap) -> Domain {
+        let view = level.view(cpu);
+        let common = DomainFlags::BALANCE_EXEC
+            | DomainFlags::BALANCE_FORK
+            | DomainFlags::WAKE_AFFINE
+            | DomainFlags::WAKE_BALANCE;
+        let within = LoadIndexes { busy: 2, wake: 1, forkexec: 1, ..LoadIndexes::default() };
+        #[rustfmt::skip]
+        let (flags, intervals, busy_factor, imbalance_pct, cache_nice_tries, load_indexes) = match level.level {
+            DomainLevel::Smt => (
+                DomainFlags::BALANCE_NEWIDLE | DomainFlags::SHARE_CPUCAPACITY,
+                (1, 2), 64, 110, 0, LoadIndexes::default(),
+            ),
+            DomainLevel::Cluster | DomainLevel::Cache => {
+                (DomainFlags::SHARE_LLC, (1, 4), 64, 125, 1, within)
+            }
+            DomainLevel::Package => {
+                (DomainFlags::empty(), (1, 4), 64, 125, 1, LoadIndexes { idle: 1, newidle: 2, ..within })
+            }
+            DomainLevel::Node | DomainLevel::Numa { .. } => (
+                DomainFlags::SERIALIZE,
+                (8, 32), 32, 125, 2, LoadIndexes { busy: 3, idle: 2, newidle: 2, wake: 1, forkexec: 1 },
+            ),
+        };
+        Domain {
+            cpu,
+            level: level.level,
+            depth: self.chains[cpu].len() as u32,
+            span: view.span,
+            weight: self.spans.sets[view.span].len() as u32,
+            flags: common | flags,
+            parent: None,
+            child: self.chains[cpu].last().copied(),
+            min_interval_ms: intervals.0,
+            max_interval_ms: intervals.1,
+            busy_factor,
+            imbalance_pct,
+            cache_nice_tries,
+            imb_numa_nr: 0,
+            load_indexes,
             shared: None,
             ring: Ring::default(),
         }

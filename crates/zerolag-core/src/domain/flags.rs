@@ -36,6 +36,8 @@ bitflags::bitflags! {
         const OVERLAP = 1 << 13;
         /// Balancing across memory nodes.
         const NUMA = 1 << 14;
+        /// Balance on wake-up, passively (up to 2.6.31).
+        const WAKE_BALANCE = 1 << 15;
     }
 }
 

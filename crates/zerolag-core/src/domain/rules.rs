@@ -43,6 +43,8 @@ pub struct DomainRules {
     pub smt_gain: Option<u32>,
     /// Balancing looks at load averaged over several ticks (`busy_idx` and so on, before 5.3).
     pub load_indexes: bool,
+    /// Intervals, limits and flags are constants of each level (up to 3.x), whatever its size.
+    pub fixed_levels: bool,
     /// Domains count how often newly-idle balancing succeeds (stable updates of 6.1 and 6.12).
     pub newidle_statistics: bool,
 }
@@ -75,6 +77,7 @@ impl DomainRules {
         numa_imbalance: true,
         smt_gain: None,
         load_indexes: false,
+        fixed_levels: false,
         newidle_statistics: true,
     };
 
@@ -97,6 +100,10 @@ impl DomainRules {
     /// Linux 4.6 to 4.11. Groups that overlap and the masks of who balances for them were built differently
     /// then where nodes have more than two distances; this builds them the later way.
     pub const LINUX_4_6: Self = Self { spread_within_cache: false, ..Self::LINUX_4_17 };
+
+    /// Linux 2.6.29 for x86. It calls the levels SIBLING, MC, CPU and NODE; one across all nodes, ALLNODES, is
+    /// taken for another NODE.
+    pub const LINUX_2_6_29: Self = Self { package_name: "CPU", fixed_levels: true, ..Self::LINUX_4_6 };
 
     /// The kernel's name of a level.
     pub const fn level_name(&self, level: DomainLevel) -> &'static str {
@@ -137,4 +144,8 @@ pub struct LoadIndexes {
     pub idle: u8,
     /// By a CPU about to become idle.
     pub newidle: u8,
+    /// When a task wakes up (2.6.29).
+    pub wake: u8,
+    /// When it is new or replaces its program (2.6.29).
+    pub forkexec: u8,
 }

@@ -3,7 +3,7 @@
 
 use super::{Domain, DomainFlags, Domains};
 use crate::ids::{CapacityId, CpuId, DomainId, IdVec, SchedGroupId, SharedId};
-use crate::units::{Jiffies, Nanos};
+use crate::units::{Instant, Jiffies, Nanos};
 
 /// The tick's time, and how long balancing may wait at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct DomainState {
     pub last_balance: Jiffies,
     /// Time between balancings, in milliseconds; grows while there is nothing to do.
     pub balance_interval_ms: u32,
+    /// When the shares of groups were last divided among the domain's CPUs (up to 2.6.37).
+    pub shares_divided: Instant,
     /// How many balancings in a row found an imbalance but moved nothing.
     pub nr_balance_failed: u32,
     /// The longest that newly-idle balancing has taken lately.
@@ -57,6 +59,7 @@ impl DomainState {
         Self {
             last_balance: now,
             balance_interval_ms: interval_ms,
+            shares_divided: Instant(0),
             nr_balance_failed: 0,
             max_newidle_lb_cost: Nanos::ZERO,
             last_decay_max_lb_cost: now,

@@ -24,6 +24,7 @@ mod blocked;
 mod cfs;
 mod cfs2009;
 mod class;
+pub mod domain_shares;
 #[cfg(test)]
 pub(crate) mod driver;
 mod eevdf;

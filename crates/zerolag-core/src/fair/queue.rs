@@ -5,6 +5,8 @@
 //! wait, in it. The sums over the waiting ones give virtual time in O(1); see `virtual_time`.
 
 use crate::fair::bandwidth::Throttle;
+use crate::fair::domain_shares::DomainShare;
+use crate::fair::tasks::TaskList;
 use crate::fair::timeline::Timeline;
 use crate::ids::{CpuId, EntityId, GroupId, QueueId};
 use crate::pelt::SchedAvg;
@@ -80,6 +82,10 @@ pub struct CfsRq {
     pub parent: Option<QueueId>,
     /// Place in the list of queues with load, children before parents.
     pub(crate) leaf: LeafLink,
+    /// Part of the group's shares, where they are divided by domain.
+    pub share: DomainShare,
+    /// Tasks that are queued here, the last one first, where balancing goes by queue.
+    pub(crate) tasks: TaskList,
     /// CPU bandwidth.
     pub throttle: Throttle,
 }
@@ -167,6 +173,8 @@ impl CfsRq {
             entity: None,
             parent,
             leaf: LeafLink::default(),
+            share: DomainShare::default(),
+            tasks: TaskList::default(),
             throttle: Throttle::default(),
         }
     }

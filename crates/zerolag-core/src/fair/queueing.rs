@@ -65,7 +65,12 @@ impl Scheduler {
         let weight = entity.weight;
         if let Some(task) = entity.task().filter(|_| self.has_domains) {
             let cpu = self.queues[q].cpu;
-            self.cpus[cpu].cfs_tasks.push_front(&mut self.tasks, task);
+            if self.config.variants.balance.by_weight {
+                self.queues[q].tasks.push_front(&mut self.tasks, task);
+                self.queues[q].share.task_weight += weight.down();
+            } else {
+                self.cpus[cpu].cfs_tasks.push_front(&mut self.tasks, task);
+            }
         }
         let queue = &mut self.queues[q];
         queue.load.0 += weight.0;
@@ -79,7 +84,12 @@ impl Scheduler {
         let weight = entity.weight;
         if let Some(task) = entity.task().filter(|_| self.has_domains) {
             let cpu = self.queues[q].cpu;
-            self.cpus[cpu].cfs_tasks.remove(&mut self.tasks, task);
+            if self.config.variants.balance.by_weight {
+                self.queues[q].tasks.remove(&mut self.tasks, task);
+                self.queues[q].share.task_weight -= weight.down();
+            } else {
+                self.cpus[cpu].cfs_tasks.remove(&mut self.tasks, task);
+            }
         }
         let queue = &mut self.queues[q];
         queue.load.0 -= weight.0;

@@ -24,6 +24,16 @@ pub(crate) struct TaskLink {
 }
 
 impl TaskList {
+    /// The task that was queued last.
+    pub(crate) fn first(&self) -> Option<TaskId> {
+        self.first
+    }
+
+    /// The one after, on the way to the end.
+    pub(crate) fn after(tasks: &Tasks, task: TaskId) -> Option<TaskId> {
+        tasks[task].link.next
+    }
+
     /// The task that was picked or queued longest ago.
     pub(crate) fn last(&self) -> Option<TaskId> {
         self.last

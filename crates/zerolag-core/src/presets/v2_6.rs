@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Linux 2.6.29 of March 2009, and the patches "prefer wakers" of January 2009 on top of it.
 
+use crate::balance::BalanceRules;
 use crate::config::{FairPolicy, TunableScaling, Tunables};
+use crate::domain::DomainRules;
 use crate::presets::v6::LINUX_6_1;
 use crate::presets::{Preset, tunables};
 use crate::units::Nanos;
@@ -28,6 +30,8 @@ pub(crate) const LINUX_2_6_29: Preset = Preset {
         sequence: Sequence::LINUX_2_6_29,
         wakers: WakerRules::LINUX_2_6_29,
         bandwidth: None,
+        domains: DomainRules::LINUX_2_6_29,
+        balance: BalanceRules::LINUX_2_6_29,
         ..LINUX_6_1.variants
     },
 };

@@ -50,6 +50,7 @@ impl Scheduler {
             per_cpu,
         });
         self.groups[parent].children.push(group);
+        self.listed.push(group);
         if !self.config.variants.pelt {
             return group;
         }
@@ -137,16 +138,6 @@ impl Scheduler {
             while let Some(se) = at {
                 self.refresh_group_entity(se);
                 at = self.entities[se].parent;
-            }
-        }
-    }
-
-    /// Every CPU gets the whole shares, until they are divided next.
-    fn spread_whole_shares(&mut self, group: GroupId) {
-        let load = LoadWeight { weight: self.groups[group].shares, inverse: 0 };
-        for cpu in self.cpus.ids() {
-            if let Some(se) = self.groups[group].on(cpu).entity {
-                self.reweight(self.entities[se].queue, se, load);
             }
         }
     }

@@ -4,6 +4,7 @@
 //! Source: kernel/sched/core.c, `sched_fork()`, `wake_up_new_task()`; fair.c, `post_init_entity_util_avg()`,
 //! `task_dead_fair()`, 6.12.
 
+use crate::domain::DomainFlags;
 use crate::entity::{Entity, Owner};
 use crate::event::EventKind;
 use crate::fair::Enqueue;
@@ -79,6 +80,7 @@ impl Scheduler {
             remote_wakeup: false,
             throttled: false,
             throttle_work: false,
+            gives_way: false,
             link: TaskLink::default(),
             rr_left: crate::realtime::RR_SLICE,
             voluntary_switches: 0,
@@ -90,11 +92,26 @@ impl Scheduler {
         if parent.is_none() {
             self.ancestor_allowed_capacity = self.tasks[task].max_allowed_capacity;
         }
+        if self.config.variants.sequence.placed_when_made {
+            self.place_new(task);
+        }
         if spec.policy.is_fair() {
             self.fair_fork(se);
         }
         self.trace(spec.cpu, EventKind::Fork { parent, child: task });
         task
+    }
+
+    /// Chooses the CPU of a task that has just been made on its parent's.
+    fn place_new(&mut self, task: TaskId) {
+        let t = &self.tasks[task];
+        let (from, group, allowed) = (t.cpu, t.group, t.affinity.clone());
+        let cpu = self.balance_self(from, &allowed, DomainFlags::BALANCE_FORK);
+        if cpu != from {
+            self.fair_migrate(task, cpu);
+            self.set_task_rq(task, cpu, group);
+            (self.tasks[task].cpu, self.tasks[task].wake_cpu) = (cpu, cpu);
+        }
     }
 
     /// A new task becomes runnable. Returns false if it is not new.
@@ -106,7 +123,11 @@ impl Scheduler {
         self.tasks[task].state = TaskState::Runnable;
         let previous = self.tasks[task].cpu;
         self.tasks[task].recent_used_cpu = previous;
-        let cpu = self.select_cpu(this_cpu, task, previous, Cause::Fork);
+        let cpu = if self.config.variants.sequence.placed_when_made {
+            previous
+        } else {
+            self.select_cpu(this_cpu, task, previous, Cause::Fork)
+        };
         self.set_task_rq(task, cpu, self.tasks[task].group);
         (self.tasks[task].cpu, self.tasks[task].wake_cpu) = (cpu, cpu);
         self.update_clock(cpu);

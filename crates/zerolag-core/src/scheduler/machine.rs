@@ -79,6 +79,7 @@ impl Scheduler {
             cpus,
             tasks: IdVec::new(),
             groups,
+            listed: alloc::vec![GroupId::ROOT],
             free_entities: Vec::new(),
             wake_lists,
             domains,

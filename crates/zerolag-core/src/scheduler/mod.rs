@@ -161,6 +161,8 @@ pub struct Scheduler {
     pub(crate) cpus: IdVec<CpuId, Rq>,
     pub(crate) tasks: IdVec<TaskId, Task>,
     pub(crate) groups: IdVec<GroupId, Group>,
+    /// Groups in the order in which they were made, or their shares set, where that matters.
+    pub(crate) listed: Vec<GroupId>,
     /// Entities of dead tasks, to be used again.
     pub(crate) free_entities: Vec<EntityId>,
     /// Tasks that were woken remotely, by target CPU, until it takes them up.

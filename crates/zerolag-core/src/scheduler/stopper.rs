@@ -67,7 +67,9 @@ impl Scheduler {
     /// The stopper wakes up and takes the CPU.
     fn enter_stopper(&mut self, cpu: CpuId) {
         self.update_clock(cpu);
-        self.add_running(cpu);
+        if !core::mem::take(&mut self.cpus[cpu].stopper_queued) {
+            self.add_running(cpu);
+        }
         self.resched(cpu);
         let rq = &mut self.cpus[cpu];
         if rq.curr.is_none_or(|t| self.tasks[t].on_rq == OnRq::Queued) {

@@ -109,6 +109,10 @@ impl Scheduler {
         self.at(now);
         self.trace(cpu, EventKind::Tick);
         self.update_clock(cpu);
+        let by_weight = self.config.variants.balance.by_weight;
+        if by_weight {
+            self.tick_weight_history(cpu);
+        }
         if let Some(task) = self.cpus[cpu].curr {
             match self.tasks[task].policy {
                 Policy::Fifo(_) => self.charge_rt(cpu, task),
@@ -119,7 +123,7 @@ impl Scheduler {
                 }
             }
         }
-        self.cpus[cpu].balance.idle_at_tick = self.is_idle(cpu);
+        self.cpus[cpu].balance.idle_at_tick = if by_weight { self.runs_idle(cpu) } else { self.is_idle(cpu) };
         self.balance_trigger(cpu);
         self.cpus[cpu].need_resched
     }
@@ -170,6 +174,10 @@ impl Scheduler {
         let rq = &mut self.cpus[cpu];
         rq.begin_switch(self.now, variants.clock_skip);
         let prev = rq.curr;
+        let asked_first = variants.sequence.puts_aside_first;
+        if asked_first {
+            rq.need_resched = false;
+        }
         let prev_state = match prev {
             None if rq.nr_running == 0 && !variants.idle_loop_picks => {
                 // The idle loop does not look for work elsewhere.
@@ -177,15 +185,21 @@ impl Scheduler {
                 return false;
             }
             None => PrevState::Runnable,
-            Some(task) => self.leave(task),
+            Some(task) => {
+                if asked_first {
+                    self.tasks[task].gives_way = false;
+                }
+                self.leave(task)
+            }
         };
         let next = self.pick_next(cpu, prev);
+        let again = asked_first && self.hand_over_request(cpu, prev, next);
         let rq = &mut self.cpus[cpu];
         rq.need_resched = false;
         rq.end_pick(self.config.variants.clock_skip);
         if next == prev {
             self.push_if_dying(cpu);
-            return false;
+            return again && self.switch(cpu);
         }
         let rq = &mut self.cpus[cpu];
         rq.nr_switches += 1;
@@ -197,9 +211,31 @@ impl Scheduler {
                 self.tasks[task].voluntary_switches += 1;
             }
         }
+        if asked_first && prev.is_none() {
+            self.leaves_idle_by_weight(cpu);
+        }
         self.trace(cpu, EventKind::Switch { prev, prev_state, next });
         self.push_if_dying(cpu);
+        if again {
+            self.switch(cpu);
+            return self.cpus[cpu].curr != prev;
+        }
         true
+    }
+
+    /// Where the request to reschedule is a task's, one that arises during a switch is that of the task that ran,
+    /// and waits until it runs next. Returns true if the one that runs now has to give way at once.
+    fn hand_over_request(&mut self, cpu: CpuId, prev: Option<TaskId>, next: Option<TaskId>) -> bool {
+        let asked = self.cpus[cpu].need_resched;
+        if prev == next {
+            return asked;
+        }
+        let request = |s: &mut Self, task: Option<TaskId>, new: bool| match task {
+            Some(task) => core::mem::replace(&mut s.tasks[task].gives_way, new),
+            None => core::mem::replace(&mut s.cpus[cpu].idle_gives_way, new),
+        };
+        request(self, prev, asked);
+        request(self, next, false)
     }
 
     /// If the running task is not runnable any more it leaves the run queue, or stays on it delayed.
@@ -322,7 +358,8 @@ impl Scheduler {
 
     /// The task is the last of those queued to be taken for cold.
     fn note_fair_use(&mut self, cpu: CpuId, task: TaskId) {
-        if self.has_domains && self.tasks[task].on_rq == OnRq::Queued {
+        let by_use = self.has_domains && !self.config.variants.balance.by_weight;
+        if by_use && self.tasks[task].on_rq == OnRq::Queued {
             self.cpus[cpu].cfs_tasks.move_to_front(&mut self.tasks, task);
         }
     }

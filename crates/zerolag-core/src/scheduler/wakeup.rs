@@ -37,6 +37,9 @@ impl Scheduler {
     ) -> bool {
         self.at(now);
         let sync = sync && self.believes_sync();
+        if self.config.features.has(Feature::LbWakeupUpdate) {
+            self.update_shares_towards(this_cpu, self.tasks[task].cpu);
+        }
         if self.config.variants.sequence.wakes_by_old_clock {
             self.update_clock(self.tasks[task].cpu);
         }

@@ -12,6 +12,7 @@
 //! in what [`crate::variants::Variants`] names.
 
 mod affine;
+mod by_weight;
 mod idle;
 pub(crate) mod memory;
 mod slow;
@@ -99,6 +100,15 @@ impl Scheduler {
     }
 
     fn select_cpu_fair(&mut self, this_cpu: CpuId, task: TaskId, previous: CpuId, cause: Cause) -> CpuId {
+        if self.config.variants.balance.by_weight {
+            return match cause {
+                Cause::Wake { sync } => self.select_cpu_by_weight(this_cpu, task, previous, sync),
+                Cause::Fork | Cause::Exec => {
+                    let allowed = self.tasks[task].affinity.clone();
+                    self.balance_self(this_cpu, &allowed, cause.flag())
+                }
+            };
+        }
         let mut cpu = previous;
         let mut want_affine = false;
         if let Cause::Wake { .. } = cause {

@@ -72,8 +72,11 @@ impl Machine {
         self.cpus[cpu].has_tick = false;
         self.resume(cpu);
         if self.cpus[cpu].running.is_none() && !self.scheduler.cpus()[cpu].need_resched {
-            self.scheduler.stop_tick(self.now, cpu);
+            let goes_on = self.scheduler.stop_tick(self.now, cpu);
             self.take_effects();
+            if goes_on {
+                self.start_tick(cpu);
+            }
         }
     }
 

@@ -286,8 +286,11 @@ impl Machine {
             }
             let Some(task) = self.cpus[cpu].running else {
                 if !mem::replace(&mut self.cpus[cpu].asleep, true) {
-                    self.scheduler.enter_idle_loop(self.now, cpu);
+                    let ticks = self.scheduler.enter_idle_loop(self.now, cpu);
                     self.take_effects();
+                    if ticks && !self.cpus[cpu].has_tick {
+                        self.start_tick(cpu);
+                    }
                     continue;
                 }
                 return self.set_due(cpu, Due::Step, None);

@@ -23,6 +23,11 @@ impl Build {
         Kernel::ALL.into_iter().map(Kernel::name).chain(WITH_BANDWIDTH.map(|(name, _)| name))
     }
 
+    /// The reference's idle CPUs stop their tick. That of 2.6.29 has no such thing, although the kernel does.
+    pub(super) fn has_nohz(self) -> bool {
+        !matches!(self.kernel, Kernel::V2_6_29 | Kernel::V2_6_29Pw)
+    }
+
     /// The build of this name.
     pub fn by_name(name: &str) -> Option<Self> {
         if let Some(kernel) = Kernel::by_name(name) {

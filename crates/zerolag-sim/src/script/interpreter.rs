@@ -25,6 +25,8 @@ pub(super) struct Interpreter {
     kernel: Kernel,
     /// The kernel is built with CFS bandwidth.
     bandwidth: bool,
+    /// It stops the tick of idle CPUs.
+    nohz: bool,
     output: Output,
     /// The script may not change `output`.
     output_fixed: bool,
@@ -49,6 +51,7 @@ impl Interpreter {
         Self {
             kernel: build.kernel,
             bandwidth: build.bandwidth,
+            nohz: build.has_nohz(),
             output: if output == Output::Fullest { Output::Full } else { output },
             output_fixed: output == Output::Fullest,
             every: 1,
@@ -107,7 +110,12 @@ impl Interpreter {
         if self.machine.is_none() {
             let topology = self.builder.build().map_err(ScriptFault::Machine)?;
             let unsupported = ScriptFault::Unsupported { word: "this kernel", kernel: self.kernel.name() };
-            let printed = Printed { domains: self.domains, rich: self.rich, bandwidth: self.bandwidth };
+            let printed = Printed {
+                domains: self.domains,
+                rich: self.rich,
+                bandwidth: self.bandwidth,
+                nohz: self.nohz,
+            };
             let mut config = self.kernel.config(topology.cpus().len()).ok_or(unsupported)?;
             // The reference has no interrupts: whoever is current wakes, the idle task too.
             config.idle_cpus_are_interrupted = false;

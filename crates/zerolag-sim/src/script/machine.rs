@@ -55,7 +55,7 @@ pub(super) struct Machine {
     returning: BTreeSet<CpuId>,
 }
 
-/// What is printed of a machine because of how it is built.
+/// How the reference is built, which shows in what is printed.
 #[derive(Clone, Copy)]
 pub(super) struct Printed {
     /// Sched domains are built.
@@ -64,6 +64,8 @@ pub(super) struct Printed {
     pub(super) rich: bool,
     /// Groups may have quotas.
     pub(super) bandwidth: bool,
+    /// CPUs that are idle stop their tick.
+    pub(super) nohz: bool,
 }
 
 /// A CPU's idle loop.
@@ -212,7 +214,8 @@ impl Machine {
         let resched = i64::from(self.scheduler.cpus()[cpu].need_resched);
         if self.auto {
             self.settle();
-            if was_idle && self.scheduler.cpus()[cpu].is_idle_task() {
+            let stays_idle = was_idle && self.scheduler.cpus()[cpu].is_idle_task();
+            if stays_idle && self.printed.nohz {
                 self.scheduler.stop_tick(self.now, cpu);
                 self.idle[cpu].tick_off = true;
             }
@@ -350,6 +353,9 @@ impl Machine {
                 0
             }
             Event::Nohz { enter } => {
+                if !self.printed.nohz {
+                    return INVALID;
+                }
                 if !self.scheduler.cpus()[cpu].is_idle_task() {
                     return BUSY;
                 }

@@ -32,6 +32,9 @@ pub(super) enum CpuField {
     Misfit,
     ActiveBalance,
     NohzFlags,
+    /// `cpu_load[]`.
+    LoadHistory,
+    MeanWeight,
 }
 
 impl CpuField {
@@ -57,6 +60,15 @@ impl CpuField {
             Self::Misfit => line.field("misfit", rq.balance.misfit_task_load),
             Self::ActiveBalance => line.flag("ab", rq.balance.active_balance),
             Self::NohzFlags => line.field("nohz", rq.balance.nohz_flags.bits()),
+            Self::LoadHistory => {
+                let [now, spans @ ..] = rq.balance.weight_history;
+                line.field("cl", now);
+                for load in spans {
+                    line.word(",").number(load);
+                }
+                line
+            }
+            Self::MeanWeight => line.field("alt", rq.balance.mean_weight),
         };
     }
 }
@@ -237,6 +249,12 @@ pub(super) enum QueueField {
     PropagateSum,
     Removed,
     OnList,
+    /// Where shares are divided by domain: the weight of tasks, the part of the shares, the weight when they were
+    /// divided, and the load as seen from the top.
+    TaskWeight,
+    SharesPart,
+    DividedWeight,
+    HierarchyLoad,
 }
 
 impl QueueField {
@@ -283,6 +301,10 @@ impl QueueField {
                 line
             }
             Self::OnList => line.flag("onl", queue.on_list()),
+            Self::TaskWeight => line.field("tw", queue.share.task_weight),
+            Self::SharesPart => line.field("cs", queue.share.shares),
+            Self::DividedWeight => line.field("rw", queue.share.rq_weight),
+            Self::HierarchyLoad => line.field("hl", queue.share.h_load),
         };
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Layout {
     pub(super) group_entity: &'static [EntityField],
     /// `Q`: a group's queue on a CPU.
     pub(super) queue: &'static [QueueField],
+    /// The rest of it, if there are sched domains.
+    pub(super) queue_with_domains: &'static [QueueField],
     /// `T`: a task, up to where its entity begins.
     pub(super) task: &'static [TaskField],
     /// The rest of it.
@@ -104,6 +106,7 @@ const LINUX_6_12: Layout = Layout {
             OnList,
         ]
     },
+    queue_with_domains: &[],
     task: {
         use TaskField::*;
         &[Group, Cpu, State, OnRq, Nice, Policy]
@@ -305,7 +308,10 @@ const LINUX_2_6_29: Layout = Layout {
         use CpuField::*;
         &[Curr, NeedResched, NrRunning, Clock]
     },
-    cpu_with_domains: &[],
+    cpu_with_domains: {
+        use CpuField::*;
+        &[LoadHistory, NextBalance, MeanWeight]
+    },
     cache: &[],
     group: {
         use GroupField::*;
@@ -315,6 +321,10 @@ const LINUX_2_6_29: Layout = Layout {
     queue: {
         use QueueField::*;
         &[TableWeight, Nr, MinVruntime, Curr, Next, Last]
+    },
+    queue_with_domains: {
+        use QueueField::*;
+        &[TaskWeight, SharesPart, DividedWeight, HierarchyLoad]
     },
     task: {
         use TaskField::*;

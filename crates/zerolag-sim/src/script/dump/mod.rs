@@ -72,12 +72,12 @@ pub(super) fn state(machine: &Machine, print_anchor: bool, out: &mut String) {
         if machine.printed.domains {
             layout.cpu_with_domains.iter().for_each(|field| field.print(machine, rq, &mut line));
         }
-        if machine.printed.rich {
+        if machine.printed.rich && !layout.cache.is_empty() {
             line.field("cap", rq.balance.cpu_capacity).flag("toff", machine.tick_is_off(cpu));
         }
         line.end();
     }
-    if machine.printed.rich && machine.printed.domains {
+    if machine.printed.rich && machine.printed.domains && !layout.cache.is_empty() {
         cache_lines(machine, layout, out);
     }
     for (&number, &group) in &names.groups {
@@ -102,6 +102,9 @@ pub(super) fn state(machine: &Machine, print_anchor: bool, out: &mut String) {
             let how = (layout.averages, print_anchor);
             line.word("Q ").number(cpu.0).word(" ").number(number);
             layout.queue.iter().for_each(|field| field.print(machine, place.queue, how, &mut line));
+            if machine.printed.domains {
+                layout.queue_with_domains.iter().for_each(|f| f.print(machine, place.queue, how, &mut line));
+            }
             line.end();
             if machine.printed.bandwidth {
                 let throttle = &s.queues()[place.queue].throttle;
