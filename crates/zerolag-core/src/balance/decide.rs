@@ -88,6 +88,7 @@ pub(super) fn is_busier(aim: &Aim, local: &GroupStats, best: Option<&Side>, side
     if better_off && aim.rules.bigger_left_out_first {
         return false;
     }
+    // The first is compared with a group that has spare, and nobody to spare.
     let Some(best) = best else { return !better_off || stats.group_type > GroupType::HasSpare };
     match stats.group_type.cmp(&best.stats.group_type) {
         Ordering::Greater => true,

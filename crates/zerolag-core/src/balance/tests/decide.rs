@@ -193,6 +193,31 @@ fn a_misfit_task_moves_up_only() {
 }
 
 #[test]
+fn a_misfit_task_needs_an_idle_core_where_that_is_the_rule() {
+    let local = side(0, HasSpare).stats;
+    let small = Side { max_capacity: 512, ..running(side(1, MisfitTask), 1, 3) };
+    for (rules, taken) in [(BalanceRules::LINUX_6_12, false), (BalanceRules::LINUX_6_18, true)] {
+        let aim = Aim { flags: DomainFlags::ASYM_CPUCAPACITY, core_idle: false, rules, ..aim() };
+        assert_eq!(is_busier(&aim, &local, None, &small), taken);
+    }
+}
+
+#[test]
+fn tasks_on_bigger_cpus_are_left_there_unless_their_state_alone_decides() {
+    let local = side(0, HasSpare).stats;
+    let small_cpu = |rules| Aim { flags: DomainFlags::ASYM_CPUCAPACITY, capacity: 512, rules, ..aim() };
+    let (spare, full) = (running(side(1, HasSpare), 2, 2), running(side(1, FullyBusy), 4, 0));
+    for (rules, full_is_taken) in [(BalanceRules::LINUX_6_12, false), (BalanceRules::LINUX_6_18, true)] {
+        let aim = small_cpu(rules);
+        assert!(!is_busier(&aim, &local, None, &spare));
+        assert_eq!(is_busier(&aim, &local, None, &full), full_is_taken);
+        assert_eq!(is_busier(&aim, &local, Some(&spare), &full), full_is_taken);
+        let fuller = running(side(2, HasSpare), 3, 1);
+        assert!(!is_busier(&aim, &local, Some(&spare), &fuller), "same state: the bigger is left out");
+    }
+}
+
+#[test]
 fn five_percent_are_noise() {
     assert!(!is_greater(1024, 1024));
     assert!(!is_greater(1078, 1024));
