@@ -8,6 +8,7 @@
 
 mod args;
 mod cmd;
+mod explain;
 mod failure;
 mod file;
 mod guard;
@@ -17,6 +18,7 @@ mod schedule;
 mod simulate;
 mod table;
 mod trace;
+mod watch;
 
 use std::io::{self, BufWriter, Write};
 use std::panic;

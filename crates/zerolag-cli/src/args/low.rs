@@ -6,6 +6,7 @@
 
 mod compare;
 mod convert;
+mod explain;
 mod hunt;
 mod latency;
 mod model;
@@ -22,6 +23,7 @@ mod workload;
 
 pub(crate) use compare::Compare;
 pub(crate) use convert::{Convert, Counter, Counters, Format};
+pub(crate) use explain::Explain;
 pub(crate) use hunt::{Badness, Hunt};
 pub(crate) use latency::Latency;
 pub(crate) use model::{Model, ModelArgs, sorted};
@@ -80,6 +82,8 @@ pub(crate) enum Command {
     Timehist(Timehist),
     /// Show what each task, group and CPU of a schedule got, and who ran while tasks waited.
     Stat(Stat),
+    /// Say why tasks waited: who ran, how they stood to each other, and what would have helped.
+    Explain(Explain),
     /// Write a recording, or a simulated schedule, in the format of another tool.
     Convert(Convert),
     /// Write a page that shows schedules: timelines, latencies, shares, lags, balancing.
@@ -124,6 +128,9 @@ pub(crate) struct Run {
     /// ended. In the layout of 6.1 or 6.12, without schedstats. May be given several times.
     #[arg(long = "dump", value_name = "TIME[:TASK]", value_parser = dump)]
     pub(crate) dumps: Vec<Dump>,
+    /// Show the run in the terminal, to be played, stepped and wound back, instead of its figures.
+    #[arg(long, conflicts_with_all = ["json", "out", "trace"])]
+    pub(crate) watch: bool,
     /// Print JSON instead of tables (schema zerolag.run/1, see docs/json.md).
     #[arg(long)]
     pub(crate) json: bool,

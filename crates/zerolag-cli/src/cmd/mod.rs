@@ -5,6 +5,7 @@ mod bench;
 mod compare;
 mod convert;
 pub(crate) mod drive;
+mod explain;
 mod features;
 mod hunt;
 mod latency;
@@ -39,6 +40,7 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Latency(args) => latency::run(&args, out),
         Command::Timehist(args) => timehist::run(&args, out),
         Command::Stat(args) => stat::run(&args, out),
+        Command::Explain(args) => explain::run(&args, out),
         Command::Convert(args) => convert::run(&args),
         Command::Report(args) => report::run(&args, crate::rerun()),
         Command::Features(args) => features::run(&args, out),

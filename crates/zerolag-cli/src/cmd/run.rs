@@ -23,12 +23,16 @@ use crate::guard::Guard;
 use crate::report::{Dumped, End, Report, TaskName};
 use crate::simulate::{self, Listener, Names};
 use crate::trace::TraceFile;
+use crate::watch;
 
 /// Runs the workload.
 pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
     let input = Input::read(&args.file, &args.workload, args.out.is_some())?;
     let mut sim = input.scenario.simulate().map_err(Failure::input)?;
     let dumps = dumps::take(&args.dumps, &sim, Instant(input.scenario.duration.0))?;
+    if args.watch {
+        return watch::watch(sim, input.end()?);
+    }
     let watched = input.app.as_ref().filter(|_| args.out.is_some());
     let rtapp = watched.map(|(app, compiled)| rtapp::Observer::new(app, compiled));
     let (end, watches) = (Instant(input.scenario.duration.0), input.scenario.watches());

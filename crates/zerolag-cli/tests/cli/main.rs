@@ -3,6 +3,7 @@
 
 mod compare;
 mod convert;
+mod explain;
 mod features;
 mod hunt;
 mod manners;

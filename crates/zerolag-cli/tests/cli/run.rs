@@ -330,3 +330,9 @@ fn a_scenario_ends_when_its_models_are_over() {
     // The hogs beside it are still there.
     assert_eq!(json["tasks"][0]["name"], "hog-0");
 }
+
+#[test]
+fn watching_needs_a_terminal() {
+    assert!(refusal(MIX, &["--watch"]).contains("terminal"));
+    assert!(refusal(MIX, &["--watch", "--json"]).contains("--json"));
+}

@@ -99,4 +99,9 @@ impl Scheduler {
             Protection::Never => None,
         }
     }
+
+    /// True if the entity, which runs, may go on for now whoever waits with an earlier deadline.
+    pub fn slice_is_protected(&self, se: EntityId) -> bool {
+        self.protection_at_pick().is_some_and(|rule| self.entities[se].is_protected(rule))
+    }
 }

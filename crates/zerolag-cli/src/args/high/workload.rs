@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::Path;
 
+use zerolag_core::units::Instant;
 use zerolag_sim::input::{self, Demands, RTAPP_MACHINE, is_json};
-use zerolag_sim::scenario::{Overrides, Scenario};
+use zerolag_sim::scenario::{Overrides, Scenario, UNTIL_OVER};
 use zerolag_sim::workload::rtapp::{Compiled, RtApp};
 
 use super::{Source, machine};
@@ -56,6 +57,15 @@ impl Input {
         let default = read.app.is_some().then(|| RTAPP_MACHINE.to_owned());
         let machine = args.machine.clone().or(default);
         Ok(Self { scenario: read.scenario, machine, app: read.app })
+    }
+
+    /// When the run ends, if the file or the user says; some files leave it to their benchmarks.
+    pub(crate) fn end(&self) -> Result<Instant, Failure> {
+        if self.scenario.duration == UNTIL_OVER {
+            let file = &self.scenario.file;
+            return Err(Failure::Input(format!("{file}: does not say how long it lasts; give a --duration")));
+        }
+        Ok(Instant(self.scenario.duration.0))
     }
 }
 

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `zerolag explain`.
+
+use std::fs;
+use std::process::Output;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support;
+
+/// A task that wakes up beside a hog whose slice is protected until the hog's request is served.
+const BESIDE_HOG: &str = r#"
+    machine = "1cpu"
+    duration = "500ms"
+    [tunables]
+    base_slice = "10ms"
+    [[workload]]
+    kind = "hog"
+    name = "hog"
+    [[workload]]
+    name = "light"
+    program = "forever { run 500us; sleep 20ms }"
+"#;
+
+/// The light task's group has little weight.
+const IN_GROUPS: &str = r#"
+    machine = "1cpu"
+    duration = "1s"
+    [cgroup."/heavy"]
+    "cpu.weight" = 800
+    [cgroup."/small"]
+    "cpu.weight" = 100
+    [[workload]]
+    kind = "hog"
+    name = "big"
+    count = 2
+    cgroup = "/heavy"
+    [[workload]]
+    kind = "hog"
+    name = "little"
+    cgroup = "/small"
+"#;
+
+fn explain(scenario: &str, args: &[&str]) -> Output {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("s.toml");
+    fs::write(&path, scenario).unwrap();
+    support::run(&[&["explain", path.to_str().unwrap()], args].concat())
+}
+
+#[track_caller]
+fn text(scenario: &str, args: &[&str]) -> String {
+    let output = explain(scenario, args);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn waits(scenario: &str, args: &[&str]) -> Vec<Value> {
+    let json: Value = serde_json::from_str(&text(scenario, &[args, &["--json"]].concat())).unwrap();
+    assert_eq!(json["schema"], "zerolag.explain/1");
+    json["waits"].as_array().unwrap().clone()
+}
+
+#[test]
+fn who_ran_is_told_and_adds_up_to_the_wait() {
+    for wait in waits(BESIDE_HOG, &["--task", "light", "--worst", "3"]) {
+        let ran = wait["ran"].as_array().unwrap();
+        let sum: u64 =
+            ran.iter().map(|r| r["to_ns"].as_u64().unwrap() - r["from_ns"].as_u64().unwrap()).sum();
+        assert_eq!(sum as f64 / 1e6, wait["waited_ms"].as_f64().unwrap());
+        assert!(ran.iter().all(|r| r["task"] == "hog"), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_would_have_helped_does_help_when_it_is_done() {
+    let wait = &waits(BESIDE_HOG, &["--task", "light", "--at", "250ms"])[0];
+    let tried = wait["tried"].as_array().unwrap();
+    let waited = |what: &str| {
+        tried.iter().find(|t| t["change"].as_str().unwrap().starts_with(what)).unwrap()["waited_ms"]
+            .as_f64()
+            .unwrap()
+    };
+    let all = wait["waited_ms"].as_f64().unwrap();
+    assert!(all > 1.0, "{wait}");
+    assert!(waited("RUN_TO_PARITY off") < all / 2.0, "the protection is why it waited: {tried:?}");
+    // The least wait comes first.
+    let order: Vec<f64> = tried.iter().map(|t| t["waited_ms"].as_f64().unwrap()).collect();
+    assert!(order.is_sorted(), "{order:?}");
+    // The whole run agrees.
+    let worst = |settings: &[&str]| {
+        let args = [&["--task", "light"], settings].concat();
+        waits(BESIDE_HOG, &args)[0]["waited_ms"].as_f64().unwrap()
+    };
+    assert!(worst(&["--set", "RUN_TO_PARITY=off"]) < worst(&[]));
+}
+
+#[test]
+fn a_wait_is_explained_where_the_groups_compete() {
+    let wait = &waits(IN_GROUPS, &["--task", "little", "--at", "0.5s"])[0];
+    let levels = wait["ran"][0]["levels"].as_array().unwrap();
+    assert_eq!(levels.len(), 1);
+    let level = &levels[0];
+    assert_eq!((&level["group"], &level["waiting"]["name"]), (&"/".into(), &"/small".into()));
+    assert_eq!(level["running"]["name"], "/heavy");
+    let helped = |what: &str| {
+        let tried = wait["tried"].as_array().unwrap();
+        tried.iter().any(|t| t["change"].as_str().unwrap().contains(what))
+    };
+    assert!(helped("four times the weight for /small") && helped("nice -5 for little"));
+}
+
+#[test]
+fn the_text_has_sentences_and_a_drawing() {
+    let text = text(BESIDE_HOG, &["--task", "light", "--worst", "2"]);
+    for part in [
+        "light waited ",
+        "cpu0 |",
+        "Who ran meanwhile:",
+        "hog ran for ",
+        "It may run on cpu0 only",
+        "instead of",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(text.matches("Who ran meanwhile:").count(), 2);
+}
+
+#[test]
+fn the_same_question_has_the_same_answer_under_cfs() {
+    let args = ["--kernel", "6.1", "--task", "little", "--worst", "1"];
+    let (first, second) = (text(IN_GROUPS, &args), text(IN_GROUPS, &args));
+    assert_eq!(first, second);
+    assert!(first.contains("little waited") && !first.contains("deadline"), "{first}");
+}
+
+#[test]
+fn questions_without_an_answer_are_refused() {
+    let refused = |args: &[&str], said: &str| {
+        let output = explain(BESIDE_HOG, args);
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{complaint}");
+        assert!(complaint.contains(said), "{complaint}");
+    };
+    refused(&["--task", "lihgt"], "there are hog, light");
+    refused(&["--task", "light", "--at", "3s"], "does not wait");
+    refused(&["--at", "3s"], "--task");
+}
