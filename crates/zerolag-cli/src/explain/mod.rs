@@ -34,7 +34,7 @@ pub(crate) struct Stretch {
     pub(crate) levels: Vec<Level>,
 }
 
-/// A balancing pass while the task waited.
+/// A balancing pass that moved something while the task waited.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pass {
     pub(crate) kind: BalanceKind,

@@ -271,24 +271,28 @@ impl Explanation {
             self.idle.iter().take(8).map(|(cpu, time)| format!("cpu{cpu} for {}", span(*time))).collect();
         let count = |kind| self.passes.iter().filter(|pass| pass.kind == kind).count();
         let moved: u32 = self.passes.iter().map(|pass| pass.moved).sum();
-        let passes = format!(
-            "{} balancing passes ended meanwhile ({} newly idle, {} periodic, {} for idle CPUs, {} active) and moved {moved} tasks",
-            self.passes.len(),
-            count(BalanceKind::NewlyIdle),
-            count(BalanceKind::Periodic),
-            count(BalanceKind::Nohz),
-            count(BalanceKind::Active),
-        );
+        let passes = if self.passes.is_empty() {
+            "balancing moved nothing meanwhile".to_owned()
+        } else {
+            format!(
+                "balancing moved {moved} tasks meanwhile, in {} newly idle, {} periodic, {} passes for idle CPUs and {} by \
+                 the stopper",
+                count(BalanceKind::NewlyIdle),
+                count(BalanceKind::Periodic),
+                count(BalanceKind::Nohz),
+                count(BalanceKind::Active),
+            )
+        };
         if idle.is_empty() {
             writeln!(f, "No CPU that it may use was idle meanwhile, so there was none to pull it; {passes}.")
         } else if self.migrated.is_empty() {
             writeln!(
                 f,
-                "Idle meanwhile: {}. {passes}, but not this one: either none was due, or none found the imbalance large enough.",
+                "Idle meanwhile: {}; {passes}. This task was not pulled: no pass was due there, or none found the imbalance large enough.",
                 idle.join(", ")
             )
         } else {
-            writeln!(f, "Idle meanwhile: {}. {passes}.", idle.join(", "))
+            writeln!(f, "Idle meanwhile: {}; {passes}.", idle.join(", "))
         }
     }
 

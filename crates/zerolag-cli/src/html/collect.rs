@@ -34,7 +34,7 @@ pub(crate) struct Collected {
     /// Lag in virtual nanoseconds and load, of the first tasks; nothing in a recording.
     pub(crate) lag: Vec<Band>,
     pub(crate) load: Vec<Band>,
-    /// Passes and tasks moved, by [`KINDS`].
+    /// Passes that moved tasks, and tasks moved, by [`KINDS`].
     pub(crate) passes: [Counts; 4],
     pub(crate) moved: [Counts; 4],
     pub(crate) migrations: Counts,

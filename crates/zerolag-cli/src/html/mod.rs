@@ -299,7 +299,7 @@ fn balance(number: usize, collected: &Collected, drawings: &[Drawing], out: &mut
             let [passes, moved] = [&collected.passes[kind], &collected.moved[kind]].map(sum);
             vec![(*name).to_owned(), passes.to_string(), moved.to_string()]
         });
-        table(&["kind", ">passes", ">tasks moved"], rows, out);
+        table(&["kind", ">passes that moved some", ">tasks moved"], rows, out);
         figure(drawings, &format!("balance-{number}"), "", out);
         figure(drawings, &format!("passes-{number}"), "", out);
     }

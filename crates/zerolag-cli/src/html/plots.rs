@@ -48,7 +48,7 @@ pub(crate) fn all(shown: &Shown) -> Vec<Drawing> {
         let moved: [&Counts; 4] = std::array::from_fn(|kind| &collected.moved[kind]);
         add(named("balance"), bars(&title("Tasks moved by balancing"), collected, moved));
         let passes: [&Counts; 4] = std::array::from_fn(|kind| &collected.passes[kind]);
-        add(named("passes"), bars(&title("Balancing passes"), collected, passes));
+        add(named("passes"), bars(&title("Balancing passes that moved a task"), collected, passes));
     }
     drawings
 }

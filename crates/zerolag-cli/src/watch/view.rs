@@ -57,6 +57,10 @@ pub(crate) fn lines(player: &Player, playing: Option<Nanos>, width: usize, heigh
             }
             EventKind::Balance { target, moved, .. } => format!("balanced for cpu{target}: {moved} moved"),
             EventKind::Tick => "tick".to_owned(),
+            EventKind::Waking { task, .. } => format!("{} is being woken", sim.task_name(task)),
+            EventKind::Runtime { task, ran } => {
+                format!("{} is charged {} ms", sim.task_name(task), ms(ran.0))
+            }
             other => format!("{other:?}"),
         };
         all.push(format!("{} cpu{}: {what}", event.time, event.cpu));
@@ -99,7 +103,7 @@ fn row(sim: &Sim, cpu: CpuId, waiting: &[(TaskId, CpuId, Instant)]) -> String {
     let avg = &sim.scheduler().queues()[rq.root].avg;
     let runs = rq.curr.map_or("-".to_owned(), |task| sim.task_name(task));
     let mut line =
-        format!("{cpu:>4}  {runs:<16} {:>7} {:>5} {:>5} ", rq.nr_running, avg.util_avg, avg.load_avg);
+        format!("{:>4}  {runs:<16} {:>7} {:>5} {:>5} ", cpu.0, rq.nr_running, avg.util_avg, avg.load_avg);
     for &(task, _, _) in waiting.iter().filter(|&&(_, on, _)| on == cpu) {
         _ = write!(line, " {}{}", sim.task_name(task), lag(sim, task));
     }
