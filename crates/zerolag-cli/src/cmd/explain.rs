@@ -75,7 +75,8 @@ fn names(input: &Input) -> String {
 
 /// The wait at this time, or the next after it.
 fn at_time(waits: Vec<Wait>, at: Instant, end: Instant, task: &str) -> Result<Wait, Failure> {
-    let later = waits.into_iter().filter(|wait| wait.from + wait.len(end) > at);
+    let later =
+        waits.into_iter().filter(|wait| wait.len(end) > Nanos::ZERO && wait.from + wait.len(end) > at);
     let found = later.min_by_key(|wait| (wait.from.max(at), Reverse(wait.len(end)), wait.task));
     let found = found.ok_or_else(|| Failure::Input(format!("{task} does not wait at {at} s or later")))?;
     if found.from > at {

@@ -6,6 +6,7 @@ use zerolag_core::features::Feature;
 use zerolag_core::group::Shares;
 use zerolag_core::ids::{GroupId, TaskId};
 use zerolag_core::nice::Nice;
+use zerolag_core::task::Task;
 use zerolag_core::units::{Instant, Nanos};
 use zerolag_sim::pattern::Pattern;
 use zerolag_sim::sim::{Change, Sim, TaskChange};
@@ -34,46 +35,21 @@ pub(crate) fn try_all(before: &Sim, wait: &Wait, end: Instant, rival: Option<Tas
 
 fn changes(sim: &Sim, task: TaskId, rival: Option<TaskId>) -> Vec<(String, Change)> {
     let scheduler = sim.scheduler();
-    let known = &scheduler.tasks()[task];
-    let name = sim.task_name(task);
     let mut all = Vec::new();
-    let of_task = |who: &str, change| Change::Tasks { pattern: Pattern::new(who), change };
-    for step in [5, 10] {
-        if let Some(nice) = Nice::new(i64::from(known.nice.get()) - step) {
-            all.push((format!("nice {nice} for {name}"), of_task(&name, TaskChange::Nice(nice))));
-        }
-    }
     let has_slices = Tunable::BaseSlice.exists_with(scheduler.config().policy);
-    if has_slices {
-        for us in [100, 500] {
-            let slice = TaskChange::Slice(Some(Nanos::from_micros(us)));
-            all.push((format!("a slice of {} ms for {name}", us as f64 / 1e3), of_task(&name, slice)));
-        }
+    // A task that is only about to be made cannot be changed yet.
+    if let Some(known) = scheduler.tasks().get(task) {
+        of_the_task(sim, task, known, has_slices, &mut all);
     }
-    if let Some(rival) = rival {
+    if let Some((rival, known)) = rival.and_then(|rival| Some((rival, scheduler.tasks().get(rival)?))) {
         let other = sim.task_name(rival);
-        if let Some(nice) = Nice::new(i64::from(scheduler.tasks()[rival].nice.get()) + 5) {
+        if let Some(nice) = Nice::new(i64::from(known.nice.get()) + 5) {
             all.push((format!("nice {nice} for {other}"), of_task(&other, TaskChange::Nice(nice))));
         }
         if has_slices {
             let slice = TaskChange::Slice(Some(Nanos::from_micros(100)));
             all.push((format!("a slice of 0.1 ms for {other}"), of_task(&other, slice)));
         }
-    }
-    let everywhere = scheduler.topology().online().clone();
-    if known.affinity.and(&everywhere) != everywhere {
-        all.push((format!("all CPUs for {name}"), of_task(&name, TaskChange::Affinity(everywhere))));
-    }
-    let mut at = known.group;
-    while at != GroupId::ROOT {
-        let group = &scheduler.groups()[at];
-        let path = &sim.workload().groups[at].path;
-        if !group.idle {
-            let shares = Shares::clamped(group.shares.down().saturating_mul(4));
-            let what = format!("four times the weight for {path} ({})", shares.get());
-            all.push((what, Change::Shares { group: at, shares }));
-        }
-        at = group.parent.unwrap_or(GroupId::ROOT);
     }
     for &feature in Feature::ALL {
         if feature.default_in(scheduler.config().kernel).is_some() {
@@ -93,6 +69,42 @@ fn changes(sim: &Sim, task: TaskId, rival: Option<TaskId>) -> Vec<(String, Chang
         }
     }
     all
+}
+
+fn of_task(name: &str, change: TaskChange) -> Change {
+    Change::Tasks { pattern: Pattern::new(name), change }
+}
+
+/// Changes of the task that waits, and of the groups that it is in.
+fn of_the_task(sim: &Sim, task: TaskId, known: &Task, has_slices: bool, all: &mut Vec<(String, Change)>) {
+    let scheduler = sim.scheduler();
+    let name = sim.task_name(task);
+    for step in [5, 10] {
+        if let Some(nice) = Nice::new(i64::from(known.nice.get()) - step) {
+            all.push((format!("nice {nice} for {name}"), of_task(&name, TaskChange::Nice(nice))));
+        }
+    }
+    if has_slices {
+        for us in [100, 500] {
+            let slice = TaskChange::Slice(Some(Nanos::from_micros(us)));
+            all.push((format!("a slice of {} ms for {name}", us as f64 / 1e3), of_task(&name, slice)));
+        }
+    }
+    let everywhere = scheduler.topology().online().clone();
+    if known.affinity.and(&everywhere) != everywhere {
+        all.push((format!("all CPUs for {name}"), of_task(&name, TaskChange::Affinity(everywhere))));
+    }
+    let mut at = known.group;
+    while at != GroupId::ROOT {
+        let group = &scheduler.groups()[at];
+        let path = &sim.workload().groups[at].path;
+        if !group.idle {
+            let shares = Shares::clamped(group.shares.down().saturating_mul(4));
+            let what = format!("four times the weight for {path} ({})", shares.get());
+            all.push((what, Change::Shares { group: at, shares }));
+        }
+        at = group.parent.unwrap_or(GroupId::ROOT);
+    }
 }
 
 /// How long after the wait began the task first ran, at most the length of the wait.

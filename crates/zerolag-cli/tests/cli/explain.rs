@@ -9,19 +9,8 @@ use tempfile::TempDir;
 
 use crate::support;
 
-/// A task that wakes up beside a hog whose slice is protected until the hog's request is served.
-const BESIDE_HOG: &str = r#"
-    machine = "1cpu"
-    duration = "500ms"
-    [tunables]
-    base_slice = "10ms"
-    [[workload]]
-    kind = "hog"
-    name = "hog"
-    [[workload]]
-    name = "light"
-    program = "forever { run 500us; sleep 20ms }"
-"#;
+/// Groups of different weight, with a task that wakes up beside a hog of its own group.
+const GROUPS: &str = include_str!("../../../../scenarios/groups.toml");
 
 /// The light task's group has little weight.
 const IN_GROUPS: &str = r#"
@@ -65,36 +54,46 @@ fn waits(scenario: &str, args: &[&str]) -> Vec<Value> {
 
 #[test]
 fn who_ran_is_told_and_adds_up_to_the_wait() {
-    for wait in waits(BESIDE_HOG, &["--task", "light", "--worst", "3"]) {
+    let waits = waits(GROUPS, &["--task", "b-light", "--worst", "3"]);
+    assert_eq!(waits.len(), 3);
+    for wait in waits {
         let ran = wait["ran"].as_array().unwrap();
         let sum: u64 =
             ran.iter().map(|r| r["to_ns"].as_u64().unwrap() - r["from_ns"].as_u64().unwrap()).sum();
         assert_eq!(sum as f64 / 1e6, wait["waited_ms"].as_f64().unwrap());
-        assert!(ran.iter().all(|r| r["task"] == "hog"), "{ran:?}");
+        assert!(ran.iter().all(|r| r["task"] != "b-light"), "{ran:?}");
     }
 }
 
 #[test]
 fn what_would_have_helped_does_help_when_it_is_done() {
-    let wait = &waits(BESIDE_HOG, &["--task", "light", "--at", "250ms"])[0];
+    let ask = |scenario: &str| waits(scenario, &["--task", "b-light", "--at", "1.5s"]).remove(0);
+    let wait = ask(GROUPS);
+    assert_eq!(wait["from_ns"], 1_500_000_000);
     let tried = wait["tried"].as_array().unwrap();
     let waited = |what: &str| {
-        tried.iter().find(|t| t["change"].as_str().unwrap().starts_with(what)).unwrap()["waited_ms"]
-            .as_f64()
-            .unwrap()
+        let found = tried.iter().find(|t| t["change"].as_str().unwrap().starts_with(what));
+        found.unwrap_or_else(|| panic!("{what} in {tried:?}"))["waited_ms"].as_f64().unwrap()
     };
-    let all = wait["waited_ms"].as_f64().unwrap();
-    assert!(all > 1.0, "{wait}");
-    assert!(waited("RUN_TO_PARITY off") < all / 2.0, "the protection is why it waited: {tried:?}");
-    // The least wait comes first.
     let order: Vec<f64> = tried.iter().map(|t| t["waited_ms"].as_f64().unwrap()).collect();
-    assert!(order.is_sorted(), "{order:?}");
-    // The whole run agrees.
-    let worst = |settings: &[&str]| {
-        let args = [&["--task", "light"], settings].concat();
-        waits(BESIDE_HOG, &args)[0]["waited_ms"].as_f64().unwrap()
-    };
-    assert!(worst(&["--set", "RUN_TO_PARITY=off"]) < worst(&[]));
+    assert!(order.is_sorted() && order[0] < wait["waited_ms"].as_f64().unwrap(), "{order:?}");
+    // The same changes, made by the scenario at the same time.
+    for (what, change) in [
+        ("four times the weight for /b ", "cgroup.\"/b\" = { \"cpu.shares\" = 4096 }"),
+        ("HRTICK on", "features = { HRTICK = true }"),
+        ("nice -5 for b-light", "task = [{ match = \"b-light\", nice = -5 }]"),
+    ] {
+        let changed = ask(&format!("{GROUPS}\n[[at]]\ntime = \"1499999999ns\"\n{change}\n"));
+        assert_eq!(changed["from_ns"], wait["from_ns"], "{what}");
+        assert_eq!(changed["waited_ms"].as_f64().unwrap(), waited(what), "{what}");
+    }
+}
+
+#[test]
+fn who_never_ran_before_is_explained_too() {
+    // They are all new at the same moment, and one of them is first.
+    let waits = waits(GROUPS, &["--task", "ay-*", "--worst", "2"]);
+    assert!(waits.iter().any(|wait| wait["begin"] == "new" && wait["from_ns"] == 0), "{waits:?}");
 }
 
 #[test]
@@ -114,12 +113,12 @@ fn a_wait_is_explained_where_the_groups_compete() {
 
 #[test]
 fn the_text_has_sentences_and_a_drawing() {
-    let text = text(BESIDE_HOG, &["--task", "light", "--worst", "2"]);
+    let text = text(GROUPS, &["--task", "b-light", "--worst", "2"]);
     for part in [
-        "light waited ",
+        "b-light waited ",
         "cpu0 |",
         "Who ran meanwhile:",
-        "hog ran for ",
+        " ran for ",
         "It may run on cpu0 only",
         "instead of",
     ] {
@@ -139,12 +138,12 @@ fn the_same_question_has_the_same_answer_under_cfs() {
 #[test]
 fn questions_without_an_answer_are_refused() {
     let refused = |args: &[&str], said: &str| {
-        let output = explain(BESIDE_HOG, args);
+        let output = explain(GROUPS, args);
         let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{complaint}");
         assert!(complaint.contains(said), "{complaint}");
     };
-    refused(&["--task", "lihgt"], "there are hog, light");
-    refused(&["--task", "light", "--at", "3s"], "does not wait");
+    refused(&["--task", "lihgt"], "there are ax, ay, b, b-light");
+    refused(&["--task", "b-light", "--at", "30s"], "does not wait");
     refused(&["--at", "3s"], "--task");
 }
