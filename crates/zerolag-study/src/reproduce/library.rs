@@ -36,6 +36,7 @@ pub(super) const FILES: &[(&str, &[u8])] = files![
     "prefer-wakers/nfs.toml",
     "prefer-wakers/oltp.toml",
     "prefer-wakers/tbench.toml",
+    "prefer-wakers/volano.toml",
     "smp-nice-groups.toml",
     "smp-nice-groups/build-0.toml",
     "smp-nice-groups/build-1.toml",
