@@ -41,6 +41,9 @@ pub struct Experiment {
     pub calibration: Vec<String>,
     /// What the simulation leaves out.
     pub cannot_show: Vec<String>,
+    /// What did not come out, what was tried, and what it would take. Unlike all else in the file this is
+    /// written afterwards.
+    pub findings: Vec<String>,
     /// What is run, by id.
     pub cases: BTreeMap<String, Case>,
     /// What was published.

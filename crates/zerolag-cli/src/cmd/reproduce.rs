@@ -108,6 +108,7 @@ fn text(done: &[Done], out: &mut dyn Write) -> Result<(), Failure> {
             ("Not simulable, because (rows)", &reasons),
             ("Calibration", &e.calibration),
             ("The simulation cannot show", &e.cannot_show),
+            ("Findings", &e.findings),
         ] {
             if !list.is_empty() {
                 writeln!(out, "\n{heading}:")?;
@@ -160,6 +161,7 @@ fn markdown(done: &[Done], out: &mut dyn Write) -> Result<(), Failure> {
             ),
             ("Calibration", e.calibration.clone()),
             ("What the simulation cannot show", e.cannot_show.clone()),
+            ("Findings: what did not come out, what was tried, what it would take", e.findings.clone()),
         ] {
             if !list.is_empty() {
                 writeln!(out, "\n{heading}:\n")?;
@@ -203,6 +205,7 @@ fn as_json(done: &[Done]) -> Value {
             "rows": one.rows().map(row).collect::<Vec<_>>(),
             "calibration": e.calibration,
             "cannot_show": e.cannot_show,
+            "findings": e.findings,
         })
     });
     json!({ "schema": "zerolag.reproduce/1", "experiments": experiments.collect::<Vec<_>>() })

@@ -39,13 +39,15 @@ impl Sample {
         })
     }
 
-    /// Figures called `what mean`, `what p50` and so on, if anything was measured.
+    /// Figures called `what min`, `what mean`, `what p50` and so on, if anything was measured.
     pub(super) fn metrics(&self, what: &str) -> Vec<Metric> {
         if self.ns.is_empty() {
             return Vec::new();
         }
-        let [p50, p90, p95, p99, p999, max] = self.percentiles_us([50.0, 90.0, 95.0, 99.0, 99.9, 100.0]);
+        let [min, p50, p90, p95, p99, p999, max] =
+            self.percentiles_us([0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 100.0]);
         let figures = [
+            ("min", min),
             ("mean", self.mean_us()),
             ("p50", p50),
             ("p90", p90),

@@ -31,6 +31,7 @@ pub fn read(name: &str, bytes: &[u8], files: &Contents) -> Result<Experiment, Sc
         seeds: root.need("seeds", "how many")?.integer(1..=10_000)? as u64,
         calibration: texts(&root.need("calibration", "a list of texts")?)?,
         cannot_show: texts(&root.need("cannot_show", "a list of texts")?)?,
+        findings: root.get("findings").map_or(Ok(Vec::new()), |entry| texts(&entry))?,
         cases: BTreeMap::new(),
         rows: Vec::new(),
     };
