@@ -95,6 +95,17 @@ pub enum Op {
         service: Length,
     },
 
+    /// Asks a device for I/O as [`Op::Io`] does, but goes on: when it is served, the interrupt posts the
+    /// semaphore.
+    Submit {
+        /// The device.
+        device: Ref<DeviceId>,
+        /// Time of service.
+        service: Length,
+        /// What is posted.
+        done: Ref<SemaphoreId>,
+    },
+
     /// Takes a mutex, waiting while somebody has it. A task that takes it twice waits for itself.
     Lock(Ref<MutexId>),
     /// Gives a mutex back and wakes the first that waits for it. Nothing happens if the task does not have it.
@@ -126,6 +137,8 @@ pub enum Op {
     /// Raises the semaphore's count by one and wakes the first that waits for it. At the maximum nothing
     /// happens.
     Post(Ref<SemaphoreId>),
+    /// The same to one of as many semaphores as there are CPUs: that whose number is the CPU's more than this.
+    PostHere(SemaphoreId),
     /// Lowers the semaphore's count by one, waiting while it is 0.
     Acquire(Ref<SemaphoreId>),
     /// Sets the semaphore's count to 0.

@@ -155,6 +155,7 @@ fn hackbench_takes_at_least_its_work() {
     prints(
         &on(setup("2cpu"), "perf-bench-sched messaging -t -p -g 1 -l 10"),
         &expect![[r#"
+        # Running 'sched/messaging' benchmark:
         # 20 sender and receiver threads per group
         # 1 groups == 40 threads run
 

@@ -106,6 +106,7 @@ impl Machine {
             self.stats.timers += 1;
             match deed {
                 Deed::Wake(task) => self.wake_from(cpu, task, false, WokenFrom::Interrupt),
+                Deed::Post(semaphore) => self.post_from(cpu, semaphore, WokenFrom::Interrupt),
                 Deed::Bandwidth(group, timer) => {
                     self.scheduler.bandwidth_timer(self.now, cpu, group, timer);
                     self.take_effects();

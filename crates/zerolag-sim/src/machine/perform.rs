@@ -13,7 +13,7 @@ use super::{Flow, Machine, OPERATIONS_AT_ONCE, Stop};
 use crate::length::Length;
 use crate::note::NoteKind;
 use crate::program::{Attribute, Late, Op, Times};
-use crate::resource::{DeviceId, Ref, TimerRef};
+use crate::resource::{DeviceId, Ref, SemaphoreId, TimerRef};
 
 impl Machine {
     /// The running task, which is done with what it was doing, takes the next step of its program. Either
@@ -40,6 +40,14 @@ impl Machine {
             Op::Delay(offset) => self.delay(cpu, task, offset),
             Op::Timer { timer, period, late } => self.timer(cpu, task, timer, period, late),
             Op::Io { device, service } => self.io(cpu, task, device, service),
+            Op::Submit { device, service, done } => {
+                let (device, done) =
+                    (device.resolve(&self.tasks[task].arguments), done.resolve(&self.tasks[task].arguments));
+                let at = self.served(task, Some(device), service);
+                self.tasks[task].advance();
+                self.cpus[cpu].timers.add(at, at, Deed::Post(done));
+                self.set_timer(cpu);
+            }
             Op::Lock(m) => {
                 let m = m.resolve(&self.tasks[task].arguments);
                 self.lock(cpu, task, m);
@@ -70,6 +78,10 @@ impl Machine {
                 let s = s.resolve(&self.tasks[task].arguments);
                 self.tasks[task].advance();
                 self.post(cpu, s);
+            }
+            Op::PostHere(first) => {
+                self.tasks[task].advance();
+                self.post(cpu, SemaphoreId(first.0 + cpu.0));
             }
             Op::Acquire(s) => self.acquire(cpu, task, s),
             Op::Drain(s) => {
@@ -219,10 +231,10 @@ impl Machine {
         if next > now { self.sleep_until(cpu, task, next) } else { self.tasks[task].advance() }
     }
 
-    fn io(&mut self, cpu: CpuId, task: TaskId, device: Option<Ref<DeviceId>>, service: Length) {
+    /// When a request is served that is made now.
+    fn served(&mut self, task: TaskId, device: Option<DeviceId>, service: Length) -> Instant {
         let span = self.draw(task, service);
-        let device = device.map(|d| d.resolve(&self.tasks[task].arguments));
-        let done = match device {
+        match device {
             None => self.now + span,
             Some(id) => {
                 // Service is in the order of requests and its length is known: the lane that is free first
@@ -232,7 +244,12 @@ impl Machine {
                 lanes[first] = lanes[first].max(self.now) + span;
                 lanes[first]
             }
-        };
+        }
+    }
+
+    fn io(&mut self, cpu: CpuId, task: TaskId, device: Option<Ref<DeviceId>>, service: Length) {
+        let device = device.map(|d| d.resolve(&self.tasks[task].arguments));
+        let done = self.served(task, device, service);
         self.tasks[task].advance();
         if done > self.now {
             self.cpus[cpu].timers.add(done, done, Deed::Wake(task));

@@ -5,6 +5,7 @@
 //! waited for (a condition, a barrier), its stage has moved on before it blocked.
 
 use zerolag_core::ids::{CpuId, TaskId};
+use zerolag_core::scheduler::WokenFrom;
 
 use super::task::{Doing, WaitingFor};
 use super::{Due, Flow, Machine};
@@ -172,13 +173,17 @@ impl Machine {
     }
 
     pub(super) fn post(&mut self, cpu: CpuId, id: SemaphoreId) {
+        self.post_from(cpu, id, WokenFrom::Process);
+    }
+
+    pub(super) fn post_from(&mut self, cpu: CpuId, id: SemaphoreId, from: WokenFrom) {
         let semaphore = &mut self.shared.semaphores[id];
         if semaphore.count == semaphore.max {
             return;
         }
         semaphore.count += 1;
         if let Some(first) = semaphore.waiters.pop(&mut self.tasks) {
-            self.wake(cpu, first, false);
+            self.wake_from(cpu, first, false, from);
         }
     }
 

@@ -18,11 +18,15 @@ use zerolag_core::fair::bandwidth::BandwidthTimer;
 use zerolag_core::ids::{GroupId, TaskId};
 use zerolag_core::units::Instant;
 
+use crate::resource::SemaphoreId;
+
 /// What a timer does when it fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed {
     /// Wakes a task.
     Wake(TaskId),
+    /// Posts a semaphore: I/O has been served.
+    Post(SemaphoreId),
     /// Serves the bandwidth of a group.
     Bandwidth(GroupId, BandwidthTimer),
 }

@@ -216,6 +216,8 @@ impl ProgramBuilder {
             | Op::Set(_)
             | Op::Mark(_)
             | Op::Repeat { .. }
+            | Op::PostHere(_)
+            | Op::Submit { .. }
             | Op::Exec
             | Op::Again { .. } => false,
         }
@@ -250,6 +252,7 @@ fn arguments(op: Op) -> usize {
         Op::Enlist { roster, semaphore } => roster.arguments_needed().max(semaphore.arguments_needed()),
         Op::Release(r) => r.arguments_needed(),
         Op::Read { channel, .. } | Op::Write { channel, .. } => channel.arguments_needed(),
+        Op::Submit { device, done, .. } => device.arguments_needed().max(done.arguments_needed()),
         Op::Io { device, .. } => device.map_or(0, |d| d.arguments_needed()),
         _ => 0,
     }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Putting a model's tasks, and what they share, into a workload.
 
+use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::ids::{CpuId, GroupId};
+use zerolag_core::nice::{Nice, Policy};
+
 use super::model::Place;
 use super::{Attributes, Start, Template, TemplateId, Workload};
 use crate::program::{Program, ProgramBuilder, SharedProgram};
@@ -40,6 +44,20 @@ impl<'w, 'm> Cast<'w, 'm> {
         let attributes = Attributes { group: Some(self.place.group), ..attributes };
         let (name, program) = (name.into(), program.into());
         self.workload.template(Template { name, program, arguments, attributes })
+    }
+
+    /// A kernel thread of a CPU, which is nobody's: in the root group, of normal policy, whatever the model's tasks
+    /// are. It is there when the model starts.
+    pub(super) fn kernel_thread(&mut self, name: &str, program: Program, cpu: CpuId) {
+        let attributes = Attributes {
+            nice: Some(Nice::ZERO),
+            policy: Some(Policy::Normal),
+            affinity: Some(CpuSet::single(cpu)),
+            group: Some(GroupId::ROOT),
+            ..Attributes::default()
+        };
+        let template = self.workload.template(Template { attributes, ..Template::new(name, program) });
+        self.start(template);
     }
 
     /// A task that is there when the model starts.

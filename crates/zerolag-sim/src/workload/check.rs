@@ -8,7 +8,7 @@ use zerolag_core::ids::{Id, IdVec};
 
 use super::{Attributes, Limit, TemplateId, Workload};
 use crate::program::{Attribute, Op};
-use crate::resource::{Ref, TimerRef};
+use crate::resource::{Ref, SemaphoreId, TimerRef};
 
 /// Why a workload cannot run on a machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,7 +95,7 @@ impl Workload {
             for set in template.program.affinities() {
                 check_cpus(&template.name, set, cpus)?;
             }
-            self.check_ops(id)?;
+            self.check_ops(id, cpus)?;
         }
         for start in &self.starts {
             let Some(template) = self.templates.get(start.template) else {
@@ -149,10 +149,10 @@ impl Workload {
         }
     }
 
-    fn check_ops(&self, id: TemplateId) -> Result<(), WorkloadError> {
+    fn check_ops(&self, id: TemplateId, cpus: &CpuSet) -> Result<(), WorkloadError> {
         let template = &self.templates[id];
         for (at, &op) in template.program.ops().iter().enumerate() {
-            if let Some((kind, number)) = self.unknown_in(op) {
+            if let Some((kind, number)) = self.unknown_in(op, cpus) {
                 return Err(WorkloadError::Unknown { task: template.name.clone(), at, kind, number });
             }
             if let Op::Fork(child) = op {
@@ -181,8 +181,13 @@ impl Workload {
         Ok(())
     }
 
-    fn unknown_in(&self, op: Op) -> Option<(&'static str, u32)> {
+    fn unknown_in(&self, op: Op, cpus: &CpuSet) -> Option<(&'static str, u32)> {
         match op {
+            Op::PostHere(first) => {
+                let numbers = cpus.iter().map(|cpu| first.0.saturating_add(cpu.0));
+                let missing = |&number: &u32| self.semaphores.get(SemaphoreId(number)).is_none();
+                numbers.into_iter().find(missing).map(|number| ("semaphore", number))
+            }
             Op::Fork(t) => self.templates.get(t).is_none().then_some(("template", t.0)),
             Op::Set(Attribute::Group(g)) => self.groups.get(g).is_none().then_some(("group", g.0)),
             Op::Timer { timer: TimerRef::Shared(t), .. } => {
@@ -220,6 +225,8 @@ impl Workload {
             Op::Read { channel, .. } | Op::Write { channel, .. } => {
                 missing("channel", &self.channels, channel, select)
             }
+            Op::Submit { device, done, .. } => missing("device", &self.devices, device, select)
+                .or_else(|| missing("semaphore", &self.semaphores, done, select)),
             Op::Io { device: Some(d), .. } => missing("device", &self.devices, d, select),
             _ => None,
         }

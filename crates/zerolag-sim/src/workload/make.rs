@@ -16,9 +16,16 @@
 //!
 //! Files are read from a warm page cache: each compilation waits six times for 0.1 to 2 ms, for 1 % of its time.
 //! With `--nfs` they come from a server: a compilation is 50 pieces of 2 to 20 ms, and after each of them a
-//! remote call. Then the task wakes an RPC thread, which works 10 to 30 µs, and the call waits for the wire, which
-//! serves all calls one after the other; the interrupt of the reply wakes the RPC thread, which works 10 to
-//! 30 µs and wakes the task. All calls together need the wire for files × 50 × `--wire`, and no build is faster.
+//! remote call. For that there are two kernel threads on each CPU, bound to it:
+//!
+//! ```text
+//! task    ── wakes the sender of its CPU ── waits for an answer
+//! sender  ── 10 to 30 µs ── puts the call on the wire, which serves all calls one after the other
+//! reply   ── an interrupt on the sender's CPU wakes the receiver there
+//! receiver── 10 to 30 µs ── wakes the task that has waited longest
+//! ```
+//!
+//! All calls together need the wire for files × 50 × `--wire`, and no build is faster.
 //!
 //! Lengths: what is known of such builds in general, assumed; the wire: 4 ms makes the 4 minutes that a message of
 //! 2009 gives as the floor of its build of 1200 files.
@@ -26,6 +33,7 @@
 use std::fmt::Write;
 
 use zerolag_core::event::SchedEvent;
+use zerolag_core::ids::CpuId;
 use zerolag_core::units::{Instant, Nanos};
 
 use super::cast::{Cast, built};
@@ -37,7 +45,7 @@ use super::{TemplateId, Workload};
 use crate::length::{Distribution, Length};
 use crate::note::{Note, NoteKind};
 use crate::program::{Op, ProgramBuilder, Times};
-use crate::resource::{DeviceId, DeviceSpec, Ref, SemaphoreId, SemaphoreSpec};
+use crate::resource::{DeviceSpec, Ref, SemaphoreId, SemaphoreSpec};
 
 pub(super) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::with_value('j', "jobs", "N", "so many files at a time (def: 1)"),
@@ -85,12 +93,10 @@ pub(super) fn make(arguments: &[&str]) -> Result<Box<dyn Model>, OptionError> {
 }
 
 /// Arguments of everybody who works for one of the N: whom a shell, a driver, a compiler or assembler tell that
-/// they have ended; the RPC thread's calls and replies.
+/// they have ended.
 const SHELL_ENDED: Ref<SemaphoreId> = Ref::Argument(0);
 const DRIVER_ENDED: Ref<SemaphoreId> = Ref::Argument(1);
 const COMPILER_ENDED: Ref<SemaphoreId> = Ref::Argument(2);
-const CALL: Ref<SemaphoreId> = Ref::Argument(3);
-const REPLY: Ref<SemaphoreId> = Ref::Argument(4);
 
 fn uniform(program: &mut ProgramBuilder, min_us: u64, max_us: u64) -> Length {
     let (min, max) = (Nanos::from_micros(min_us), Nanos::from_micros(max_us));
@@ -128,10 +134,10 @@ impl Slot<'_, '_, '_> {
     }
 
     /// The shell; what it starts comes with it.
-    fn shell(&mut self, make: &Make) -> TemplateId {
+    fn shell(&mut self, make: &Make, rpc: Option<Rpc>) -> TemplateId {
         let mut compiler = ProgramBuilder::new();
         compiler.op(Op::Exec);
-        make.compile(&mut compiler);
+        make.compile(rpc, &mut compiler);
         compiler.op(Op::Post(COMPILER_ENDED));
         let compiler = self.part("cc1", &compiler);
 
@@ -160,11 +166,11 @@ impl Slot<'_, '_, '_> {
 }
 
 impl Make {
-    fn compile(&self, program: &mut ProgramBuilder) {
-        if self.wire.is_some() {
+    fn compile(&self, rpc: Option<Rpc>, program: &mut ProgramBuilder) {
+        if let Some(rpc) = rpc {
             program.begin(Times::Exactly(CALLS));
             work(program, 2_000, 20_000);
-            program.op(Op::Post(CALL)).op(Op::Acquire(REPLY)).end();
+            program.op(Op::PostHere(rpc.calls)).op(Op::Acquire(rpc.answers.into())).end();
             return;
         }
         let service = uniform(program, 100, 2_000);
@@ -201,17 +207,40 @@ impl Make {
         make
     }
 
-    /// Sends calls and receives replies for one of the N.
-    fn rpc_thread(wire: DeviceId, mean: Nanos) -> ProgramBuilder {
-        let mut thread = ProgramBuilder::new();
-        let service = Length::Drawn(thread.distribution(Distribution::Exponential { mean }));
-        thread.begin(Times::Forever).op(Op::Acquire(CALL));
-        work(&mut thread, 10, 30);
-        thread.op(Op::Io { device: Some(wire.into()), service });
-        work(&mut thread, 10, 30);
-        thread.op(Op::Post(REPLY)).end();
-        thread
+    /// The kernel threads that send calls and receive replies, if there are any.
+    fn rpc(&self, cast: &mut Cast<'_, '_>) -> Option<Rpc> {
+        let mean = self.wire?;
+        let wire = cast.workload.devices.push(DeviceSpec { name: "wire".into(), lanes: 1 });
+        let answers = cast.counter("answer");
+        let cpus: Vec<CpuId> = cast.place.machine.cpus().collect();
+        // One after the other, so that a CPU's number leads to its own.
+        let count = cpus.last().map_or(1, |last| last.0 + 1);
+        let calls: Vec<_> = (0..count).map(|cpu| cast.counter(format!("calls on CPU {cpu}"))).collect();
+        for cpu in cpus {
+            let replies = cast.counter(format!("replies on CPU {}", cpu.0));
+            let mut sender = ProgramBuilder::new();
+            let service = Length::Drawn(sender.distribution(Distribution::Exponential { mean }));
+            sender.begin(Times::Forever).op(Op::Acquire(calls[cpu.0 as usize].into()));
+            work(&mut sender, 10, 30);
+            sender.op(Op::Submit { device: wire.into(), service, done: replies.into() }).end();
+            let mut receiver = ProgramBuilder::new();
+            receiver.begin(Times::Forever).op(Op::Acquire(replies.into()));
+            work(&mut receiver, 10, 30);
+            receiver.op(Op::Post(answers.into())).end();
+            for (name, program) in [("rpc-sender", sender), ("rpc-receiver", receiver)] {
+                cast.kernel_thread(name, built(&program), cpu);
+            }
+        }
+        Some(Rpc { calls: calls[0], answers })
     }
+}
+
+/// Where tasks put calls, and where they wait for answers.
+#[derive(Clone, Copy, Debug)]
+struct Rpc {
+    /// The first CPU's.
+    calls: SemaphoreId,
+    answers: SemaphoreId,
 }
 
 impl Model for Make {
@@ -229,22 +258,15 @@ impl Model for Make {
         let (files, modules) =
             (to_do(&mut cast, "files", self.files), to_do(&mut cast, "modules", self.modules));
         let done = cast.counter("done");
-        let wire = self.wire.map(|mean| {
-            let device = cast.workload.devices.push(DeviceSpec { name: "wire".into(), lanes: 1 });
-            (device, mean)
-        });
+        let rpc = self.rpc(&mut cast);
 
         let mut top = ProgramBuilder::new();
         top.op(Op::Mark(begin));
         let mut linkers = Vec::new();
         for _ in 0..self.jobs {
-            let flags = ["shell", "driver", "compiler", "call", "reply"].map(|name| cast.counter(name).0);
+            let flags = ["shell", "driver", "compiler"].map(|name| cast.counter(name).0);
             let mut slot = Slot { cast: &mut cast, flags: flags.to_vec() };
-            if let Some((device, mean)) = wire {
-                let thread = slot.part("rpciod", &Self::rpc_thread(device, mean));
-                slot.cast.start(thread);
-            }
-            let (shell, link) = (slot.shell(self), slot.worker("ld", 10_000, 100_000));
+            let (shell, link) = (slot.shell(self, rpc), slot.worker("ld", 10_000, 100_000));
             let part = slot.part("make", &Self::compiling(files, done, shell, link));
             // The last partial links may still be under way when modules are linked.
             let ended = slot.cast.counter("link");

@@ -255,7 +255,7 @@ impl Watch for MessagingWatch {
             Layout::Perf => {
                 let kinds = if m.threads { "threads" } else { "processes" };
                 format!(
-                    "# {} sender and receiver {kinds} per group\n# {} groups == {} {kinds} run\n\n \
+                    "# Running 'sched/messaging' benchmark:\n# {} sender and receiver {kinds} per group\n# {} groups == {} {kinds} run\n\n \
                      {:>14}: {s}.{ms:03} [sec]\n",
                     m.fds,
                     m.groups,

@@ -140,7 +140,7 @@ impl Watch for PingPongWatch {
             format!("{s}.{ms:03}\n")
         } else {
             format!(
-                "# Executed {} pipe operations between two {kinds}\n\n {:>14}: {s}.{ms:03} [sec]\n\n \
+                "# Running 'sched/pipe' benchmark:\n# Executed {} pipe operations between two {kinds}\n\n {:>14}: {s}.{ms:03} [sec]\n\n \
                  {us_per_op:>14.6} usecs/op\n {:>14} ops/sec\n",
                 m.loops, "Total time", per_second as u64
             )

@@ -28,6 +28,9 @@ fn numbers_of_nothing_are_refused() {
     let cpus = CpuSet::first_n(2);
     let unknown = |kind, number| Err(WorkloadError::Unknown { task: "a".into(), at: 0, kind, number });
     assert_eq!(one_task(Op::Lock(MutexId(7).into())).check(&cpus), unknown("mutex", 7));
+    let mut w = one_task(Op::PostHere(SemaphoreId(0)));
+    w.semaphores.push(SemaphoreSpec { name: "on CPU 0".into(), initial: 0, max: 1 });
+    assert_eq!(w.check(&cpus), unknown("semaphore", 1));
     assert_eq!(one_task(Op::Fork(TemplateId(1))).check(&cpus), unknown("template", 1));
 
     let mut w = one_task(Op::Post(Ref::Argument(0)));
