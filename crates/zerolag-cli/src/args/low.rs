@@ -4,6 +4,7 @@
 //! Help, manual pages and shell completions are all made from these definitions. Every help text gives the
 //! unit and the default.
 
+mod capture;
 mod compare;
 mod convert;
 mod explain;
@@ -21,6 +22,7 @@ mod sweep;
 mod timehist;
 mod workload;
 
+pub(crate) use capture::Capture;
 pub(crate) use compare::Compare;
 pub(crate) use convert::{Convert, Counter, Counters, Format};
 pub(crate) use explain::Explain;
@@ -74,6 +76,8 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Run experiments that were published, and print published and simulated figures side by side.
     Reproduce(Reproduce),
+    /// Get what a recording does not carry from the machine on which it is made.
+    Capture(Capture),
     /// Run an event script and print the scheduler's state after each event.
     Script(Script),
     /// Show how long tasks waited for a CPU, as perf sched latency does.

@@ -2,6 +2,7 @@
 //! One module for each command.
 
 mod bench;
+mod capture;
 mod compare;
 mod convert;
 pub(crate) mod drive;
@@ -36,6 +37,7 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::run(&args, out),
         Command::Replay(args) => replay::run(&args, out),
         Command::Reproduce(args) => reproduce::run(&args, out),
+        Command::Capture(args) => capture::run(&args, out),
         Command::Script(args) => script::run(&args, out),
         Command::Latency(args) => latency::run(&args, out),
         Command::Timehist(args) => timehist::run(&args, out),

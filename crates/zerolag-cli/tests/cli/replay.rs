@@ -177,3 +177,67 @@ fn damaged_recordings_are_replayed_as_far_as_they_go() {
         assert!(stderr.contains(said), "{name}: {stderr}");
     }
 }
+
+#[test]
+fn changes_stand_beside_what_was_recorded() {
+    let trace = data("measured/groups_1_to_2.perf.txt.gz");
+    let args = [
+        "--weight", "/gA=200", "--kernel", "6.1,6.12", "--nice", "b0=5", "--slice", "a*=0.5ms", "--cpus", "1",
+    ];
+    let json = json(&replay(&trace, GROUPS, &[&args[..], &["--json"]].concat()));
+    let changes = ["6.1", "6.12", "1 cpus", "weight /gA=200", "nice b0=5", "slice a*=500us"];
+    assert_eq!(json["what_if"], Value::from(changes.to_vec()));
+    let (a0, b0) = (task(&json, "a0"), task(&json, "b0"));
+    let share = |task: &Value, n: usize| task["what_if"][n]["share"].as_f64().unwrap();
+    // Weight 200 is as much as the other group's shares of 2048.
+    assert!((share(a0, 3) - share(b0, 3)).abs() < 0.02, "{a0:#} {b0:#}");
+    // Within its group the other is alone, however nice.
+    assert!((share(b0, 4) - 2.0 / 3.0).abs() < 0.02, "{b0:#}");
+    assert!(json["verdict"]["share_points"].as_f64().unwrap().abs() < 1.0);
+    let text = String::from_utf8(replay(&trace, GROUPS, &args).stdout).unwrap();
+    let columns = text.lines().nth(3).unwrap();
+    for column in ["MEASURED", "AS RECORDED", "6.1", "weight /gA=200"] {
+        assert!(columns.contains(column), "{columns}");
+    }
+    assert!(
+        text.lines().last().unwrap().starts_with("As recorded, the replay is off by at most 0."),
+        "{text}"
+    );
+}
+
+#[test]
+fn settings_change_the_replay_as_a_whole() {
+    let trace = data("measured/groups_1_to_2.perf.txt.gz");
+    let json = json(&replay(&trace, GROUPS, &["--json", "--set", "base_slice=20ms"]));
+    let task = task(&json, "a0");
+    let switches = |side: &str| task[side]["switches"].as_u64().unwrap();
+    assert!(2 * switches("simulated") < switches("as_recorded"), "{task:#}");
+}
+
+#[test]
+fn changes_of_what_is_not_there_are_refused() {
+    let trace = data("hogs.perf.txt");
+    for (args, said) in [
+        (["--weight", "/x=5"], "groups that the context has: none"),
+        (["--weight", "/x"], "expected GROUP=N"),
+        (["--weight", "/x=0"], "from 1 to 10000"),
+        (["--nice", "hog=99"], "-20 to 19"),
+        (["--slice", "hog=3"], "the unit is missing"),
+        (["--slice", "hog=0ms"], "not 0"),
+        (["--cpus", "0"], "--cpus"),
+    ] {
+        let refusal = support::refusal(&["replay", &trace, args[0], args[1]]);
+        assert!(refusal.contains(said), "{args:?}: {refusal}");
+    }
+}
+
+#[test]
+fn what_the_capture_script_writes_is_a_context() {
+    let dir = TempDir::new().unwrap();
+    let script = write(&dir, "capture.sh", support::stdout(&["capture", "--script"]));
+    let context = dir.path().join("here.toml");
+    let done = std::process::Command::new("sh").arg(&script).arg(&context).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let args = ["replay", &data("hogs.perf.txt"), "--context", context.to_str().unwrap(), "--json"];
+    json(&support::run(&args));
+}

@@ -24,7 +24,7 @@ impl Machine {
         let arguments: Arc<[u32]> = arguments.as_slice().into();
         let attributes = &self.workload.templates[template].attributes;
         let affinity = attributes.affinity.clone().unwrap_or_else(|| CpuSet::first_n(self.cpus.len()));
-        let forced = start.cpu.filter(|&cpu| affinity.contains(cpu) && self.cpus.get(cpu).is_some());
+        let forced = self.forced(start.cpu, &affinity);
         let cpu = forced.unwrap_or_else(|| self.first_allowed(&affinity));
         let spec = TaskSpec {
             cpu,
@@ -38,10 +38,7 @@ impl Machine {
         };
         let slack = attributes.timer_slack.unwrap_or(TIMER_SLACK_DEFAULT);
         let task = self.bear(None, spec, template, arguments, slack, Birth::Start(n));
-        if forced.is_some() {
-            self.scheduler.set_affinity(self.now, cpu, task, affinity);
-            self.take_effects();
-        }
+        self.set_free(forced, task, affinity);
     }
 
     /// The running task starts one from this template, which has what the template does not say from it.
@@ -57,18 +54,33 @@ impl Machine {
         let of_parent = &self.scheduler.tasks()[parent];
         let entity = &self.scheduler.entities()[of_parent.entity];
         let affinity = affinity.clone().unwrap_or_else(|| of_parent.affinity.clone());
+        let forced = self.forced(code.fork_cpu, &affinity);
         let spec = TaskSpec {
-            cpu: if affinity.contains(cpu) { cpu } else { self.first_allowed(&affinity) },
+            cpu: forced.unwrap_or(if affinity.contains(cpu) { cpu } else { self.first_allowed(&affinity) }),
             group: group.unwrap_or(of_parent.group),
             nice: nice.unwrap_or(of_parent.nice),
             policy: policy.unwrap_or(of_parent.policy),
             latency_nice: latency_nice.unwrap_or(of_parent.latency_nice),
             slice: slice.or_else(|| entity.custom_slice.then_some(entity.slice)),
-            affinity,
+            affinity: forced.map_or_else(|| affinity.clone(), CpuSet::single),
         };
         let slack = timer_slack.unwrap_or(self.tasks[parent].timer_slack);
-        self.bear(Some(parent), spec, template, arguments, slack, Birth::Fork(n));
+        let task = self.bear(Some(parent), spec, template, arguments, slack, Birth::Fork(n));
+        self.set_free(forced, task, affinity);
         self.occupy(cpu, self.costs.wakeup);
+    }
+
+    /// The CPU on which a task that may run on these is to start.
+    fn forced(&self, cpu: Option<CpuId>, affinity: &CpuSet) -> Option<CpuId> {
+        cpu.filter(|&cpu| affinity.contains(cpu) && self.cpus.get(cpu).is_some())
+    }
+
+    /// A task that could only start on the forced CPU may go where it may.
+    fn set_free(&mut self, forced: Option<CpuId>, task: TaskId, affinity: CpuSet) {
+        if let Some(cpu) = forced {
+            self.scheduler.set_affinity(self.now, cpu, task, affinity);
+            self.take_effects();
+        }
     }
 
     /// Affinities have been checked to contain a CPU of the machine.

@@ -9,7 +9,7 @@
 //!
 //! It matters when the schedule comes out differently: a task that sleeps for a time then gets later and later,
 //! one that sleeps until a beat catches up. What varies less, lengths or distances from the beat, tells which it
-//! is. If neither is regular the length of sleeps is kept: the recording does not say more.
+//! is (lengths from one sleep to the next: there may be phases). If neither is regular the length of sleeps is kept: the recording does not say more.
 
 use zerolag_core::units::{Instant, Nanos};
 
@@ -31,7 +31,7 @@ pub(super) enum Rhythm {
 const SLEEPS_MIN: usize = 8;
 
 /// Nobody sets a timer for less: setting it and going to sleep takes as long.
-const TIMED_MIN: Nanos = Nanos::from_micros(20);
+const TIMED_MIN: Nanos = Nanos::from_micros(60);
 
 /// The rhythm of these sleeps, in the order of time.
 pub(super) fn rhythm(sleeps: &[(Instant, Instant)]) -> Rhythm {
@@ -40,7 +40,10 @@ pub(super) fn rhythm(sleeps: &[(Instant, Instant)]) -> Rhythm {
     }
     let mut lengths: Vec<u64> = sleeps.iter().map(|&s| length(s).0).collect();
     let mut periods: Vec<u64> = sleeps.windows(2).map(|w| length((w[0].1, w[1].1)).0).collect();
-    let (usual_length, length_spread) = spread(&mut lengths);
+    // From one sleep to the next, since a task may go through phases.
+    let mut changes: Vec<u64> = lengths.windows(2).map(|w| w[0].abs_diff(w[1])).collect();
+    let (length_spread, _) = spread(&mut changes);
+    let (usual_length, _) = spread(&mut lengths);
     if usual_length < TIMED_MIN.0 {
         return Rhythm::Irregular;
     }

@@ -9,7 +9,7 @@ use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::ids::{CpuId, Id};
 use zerolag_core::units::{Instant, Nanos};
 
-use super::history::WakeNumber;
+use super::latency::Wakeup;
 use super::resize;
 
 /// A CPU that was idle for so long, all in all, while a task waited elsewhere would have taken it: several
@@ -24,8 +24,8 @@ pub(super) struct Waits {
     waiting_since: Option<Instant>,
     /// How long each CPU was idle while the task waited, since it last ran there.
     passed_over: Vec<Nanos>,
-    /// It was woken, by this, and has not run since; when that was complete.
-    wakeup: Option<(Option<WakeNumber>, Instant)>,
+    /// It was woken and has not run since.
+    wakeup: Option<Wakeup>,
 }
 
 impl Waits {
@@ -49,17 +49,11 @@ impl Waits {
         *resize_to(&mut self.passed_over, cpu.index()) = Nanos::ZERO;
     }
 
-    pub(super) fn set_wakeup(&mut self, now: Instant, wake: Option<WakeNumber>) {
-        self.wakeup = Some((wake, now));
+    pub(super) fn set_wakeup(&mut self, wakeup: Wakeup) {
+        self.wakeup = Some(wakeup);
     }
 
-    pub(super) fn complete_wakeup(&mut self, now: Instant) {
-        if let Some((_, at)) = &mut self.wakeup {
-            *at = now;
-        }
-    }
-
-    pub(super) fn take_wakeup(&mut self) -> Option<(Option<WakeNumber>, Instant)> {
+    pub(super) fn take_wakeup(&mut self) -> Option<Wakeup> {
         self.wakeup.take()
     }
 

@@ -12,7 +12,7 @@ use super::LEAD_IN;
 use super::beat::Rhythm;
 use super::cause::Causes;
 use super::context::Context;
-use super::history::{History, Origin, RecordedTask, RecordedTasks, Step};
+use super::history::{History, Origin, RecordedTask, RecordedTasks, Step, TaskHistory};
 use crate::length::Length;
 use crate::program::{Op, Program, ProgramBuilder};
 use crate::resource::{Ref, SemaphoreId, SemaphoreSpec};
@@ -151,7 +151,13 @@ impl Builder<'_> {
         for (id, task) in self.tasks.iter() {
             let program = self.program(id, task);
             let attributes = self.attributes(id, task);
-            self.workload.template(Template { attributes, ..Template::new(task.comm.clone(), program) });
+            let settled = self.history.tasks.get(id.index()).and_then(TaskHistory::settled_on);
+            let fork_cpu = settled.map(|cpu| self.on_machine(cpu));
+            self.workload.template(Template {
+                attributes,
+                fork_cpu,
+                ..Template::new(task.comm.clone(), program)
+            });
         }
         // Whoever runs at the beginning does so before those who wait come to wait.
         let mut starts = Vec::new();

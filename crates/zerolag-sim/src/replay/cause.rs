@@ -12,7 +12,7 @@
 //! | sleeps for always the same time, or until a beat | interrupts: timers |
 //! | anything else | tasks |
 //!
-//! One that never sleeps, such as something that only computes, does not wake anybody on its own CPU.
+//! One that hardly ever sleeps, such as something that computes, does not wake anybody on its own CPU.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +21,9 @@ use zerolag_core::units::{Instant, Nanos};
 
 use super::beat::{self, Rhythm};
 use super::history::{History, Step, TaskHistory, WakeUp};
+
+/// More wake-ups to a sleep than this are not a task's own.
+const WAKES_PER_SLEEP: usize = 16;
 
 /// What ends the sleeps of a task that no other task ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,16 +38,20 @@ pub(super) struct Sleeper {
 #[derive(Clone, Debug)]
 pub(super) struct Causes {
     pub(super) sleepers: Vec<Sleeper>,
-    /// Whether each task ever sleeps.
+    /// Whether each task sleeps often enough to be more than somebody whom interrupts hit.
     sleeps: Vec<bool>,
 }
 
 impl Causes {
     pub(super) fn of(history: &History) -> Self {
+        let slept = |s: &&Step| matches!(s, Step::Slept { from: Some(_), .. });
+        let woke = |s: &&Step| matches!(s, Step::Woke(_));
         let sleeps = history
             .tasks
             .iter()
-            .map(|t| t.steps.iter().any(|s| matches!(s, Step::Slept { from: Some(_), .. })))
+            .map(|t| {
+                t.steps.iter().filter(slept).count() * WAKES_PER_SLEEP >= t.steps.iter().filter(woke).count()
+            })
             .collect();
         let span = history.last().saturating_since(history.first()).0.max(1);
         let had = |task: &TaskHistory| task.steps.iter().map(|s| s.work().0).sum::<u64>();

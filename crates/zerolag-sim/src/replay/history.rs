@@ -24,7 +24,11 @@ use zerolag_core::ids::{CpuId, IdVec, TaskId};
 use zerolag_core::units::{Instant, Nanos};
 
 use super::binding::Waits;
+use super::latency::Wakeup;
 use super::resize;
+
+/// After so much CPU time a task is where it was put.
+const SETTLED: Nanos = Nanos::from_millis(20);
 
 /// The number of a wake-up in its history.
 pub(super) type WakeNumber = usize;
@@ -114,6 +118,8 @@ pub(super) struct TaskHistory {
     pending: Option<WakeNumber>,
     /// It said that it ends.
     exiting: bool,
+    /// Where it had how much of its first CPU time: programs are forked here and started there.
+    settling: Vec<(CpuId, Nanos)>,
     /// What it has had of the CPU it is on, and what of that it was charged for.
     had: Nanos,
     charged: Nanos,
@@ -130,6 +136,7 @@ impl Default for TaskHistory {
             since: Instant::ZERO,
             pending: None,
             exiting: false,
+            settling: Vec::new(),
             had: Nanos::ZERO,
             charged: Nanos::ZERO,
         }
@@ -157,6 +164,8 @@ struct Cpu {
     nobodys: Vec<WakeNumber>,
     /// How long it was idle before `since`.
     idle: Nanos,
+    /// How often it has switched.
+    switches: u64,
 }
 
 impl Cpu {
@@ -317,9 +326,10 @@ impl History {
             self.task(id).waits.end(now, &idle);
         }
         let was_idle = self.cpu(cpu).current == Some(None);
-        if let Some((wake, woken)) = self.task(id).waits.take_wakeup() {
-            let wake = wake.map(|wake| self.wakes[wake]);
-            self.prompt.record(wake, woken, now, cpu, was_idle);
+        if let Some(wakeup) = self.task(id).waits.take_wakeup()
+            && wakeup.is_next(cpu, self.cpu(cpu).switches)
+        {
+            self.prompt.record(&self.wakes[wakeup.number], wakeup.at, now, cpu, was_idle);
         }
         let task = self.task(id);
         task.waits.ran_on(cpu);
@@ -358,6 +368,7 @@ impl History {
         next: Option<TaskId>,
     ) {
         let believed = self.cpu(cpu).current;
+        self.cpu(cpu).switches += 1;
         if let Some(id) = prev
             && believed != Some(prev)
         {
@@ -451,7 +462,16 @@ impl History {
         }
         self.task(id).wake(now, wake);
         self.ready(now, id);
-        self.task(id).waits.set_wakeup(now, wake);
+        if let Some(wake) = wake {
+            self.expect(now, id, wake);
+        }
+    }
+
+    /// The task should come next on its CPU, if it does not have to wait.
+    fn expect(&mut self, now: Instant, id: TaskId, number: WakeNumber) {
+        let cpu = self.task(id).cpu;
+        let switches = self.cpu(cpu).switches;
+        self.task(id).waits.set_wakeup(Wakeup { number, at: now, cpu, switches });
     }
 
     fn begin_wake(&mut self, now: Instant, cpu: CpuId, id: TaskId, target: CpuId) {
@@ -505,7 +525,9 @@ impl History {
         let task = self.task(id);
         if task.state != State::Running {
             task.cpu = target;
-            task.waits.complete_wakeup(now);
+            if let Some(wakeup) = task.waits.take_wakeup() {
+                self.expect(now, id, wakeup.number);
+            }
         }
     }
 
@@ -563,6 +585,12 @@ impl TaskHistory {
     fn ran(&mut self, since: Instant, now: Instant) {
         let span = now.saturating_since(since);
         self.had += span;
+        if self.settling.iter().map(|s| s.1.0).sum::<u64>() < SETTLED.0 {
+            match self.settling.iter_mut().find(|s| s.0 == self.cpu) {
+                Some((_, time)) => *time += span,
+                None => self.settling.push((self.cpu, span)),
+            }
+        }
         match self.steps.last_mut() {
             Some(Step::Ran { work, until, .. }) => {
                 *work += span;
@@ -577,6 +605,11 @@ impl TaskHistory {
         if let Some(Step::Slept { until, wake: cause, .. }) = self.steps.last_mut() {
             (*until, *cause) = (Some(now), wake);
         }
+    }
+
+    /// Where it came to rest after it was made.
+    pub(super) fn settled_on(&self) -> Option<CpuId> {
+        self.settling.iter().max_by_key(|s| s.1).map(|s| s.0)
     }
 
     /// It could run, or did, when the recording ended.

@@ -17,7 +17,8 @@
 //! * What ran without a sleep until the recording or the task itself ended, and was still at it near the end,
 //!   goes on for that long, whatever work it gets done: how much more it would have had to do is not known,
 //!   and if work were taken as given, shares would come out right under any scheduler.
-//! * *Where*: a task that was there from the beginning starts on the CPU on which it was. It is bound to the
+//! * *Where*: a task that was there from the beginning starts on the CPU on which it was, a forked one
+//!   on the CPU on which it came to rest. It is bound to the
 //!   CPUs that the context says, else to those that the recording suggests (`binding`).
 //! * *Latency*: what the machinery of a wake-up takes is measured in the recording (`latency`) and taken off
 //!   the recorded run times, into which it had gone.

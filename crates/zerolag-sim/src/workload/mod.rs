@@ -89,6 +89,8 @@ pub struct Template {
     pub arguments: Vec<u32>,
     /// Its attributes.
     pub attributes: Attributes,
+    /// On which CPU a task forked from it starts, if it may run there; else where the kernel puts it.
+    pub fork_cpu: Option<CpuId>,
 }
 
 impl Template {
@@ -99,6 +101,7 @@ impl Template {
             program: Arc::new(program),
             arguments: Vec::new(),
             attributes: Attributes::default(),
+            fork_cpu: None,
         }
     }
 }

@@ -18,12 +18,13 @@ pub(crate) struct Replay {
     /// packed by gzip or zstd; told apart by content. - is standard input.
     pub(crate) trace: PathBuf,
     /// What the recording cannot carry (TOML): kernel, tick rate, groups with weights and limits, and each
-    /// task's group, CPUs, nice level, slice and policy.
+    /// task's group, CPUs, nice level, slice and policy. `zerolag capture` helps to get it.
     #[arg(long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,
-    /// The kernel whose scheduler replays it. By default what the context says, else 6.12.
-    #[arg(long, value_name = "K", value_parser = kernel())]
-    pub(crate) kernel: Option<Kernel>,
+    /// The kernel whose scheduler replays it, by default what the context says, else 6.12. Several, as in
+    /// 6.1,6.12, are each tried beside that.
+    #[arg(long, value_name = "K,...", value_parser = kernel(), value_delimiter = ',')]
+    pub(crate) kernel: Vec<Kernel>,
     /// The machine it is replayed on: a name, Ncpu for N equal CPUs, or a file (see `zerolag topology`). By
     /// default what the context says, else as many equal CPUs as the recording shows.
     #[arg(long, value_name = "MACHINE")]
@@ -36,6 +37,19 @@ pub(crate) struct Replay {
     /// several times.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,
+    /// What if this group of the context had another weight (1 to 10000, usually 100)? May be given several
+    /// times, as may all that ask what if.
+    #[arg(long = "weight", value_name = "GROUP=N")]
+    pub(crate) weights: Vec<String>,
+    /// What if tasks with such a name were as nice as this?
+    #[arg(long = "nice", value_name = "PATTERN=N")]
+    pub(crate) nices: Vec<String>,
+    /// What if they asked for slices of this length (0.1 to 100 ms, with a unit)?
+    #[arg(long = "slice", value_name = "PATTERN=TIME")]
+    pub(crate) slices: Vec<String>,
+    /// What if the machine had so many equal CPUs?
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub(crate) cpus: Vec<u16>,
     /// Print JSON instead of tables (schema zerolag.replay/1, see docs/json.md).
     #[arg(long)]
     pub(crate) json: bool,
@@ -46,7 +60,11 @@ SHARE is CPU time over the time recorded: 100% is one CPU all the time. SWITCHES
 CPU, PREEMPTED how often it lost it while it could have run on. WAKEUPS counts wake-ups that were answered by
 a CPU, P50_US to MAX_US the time from wake-up to running, in microseconds.
 
+A single --kernel, --machine and all --set change the replay as a whole; beside it stands what was replayed
+without them. Each --weight, --nice, --slice and --cpus, and each of several kernels, is tried by itself.
+
 Examples:
   perf sched record -- sleep 5; zerolag replay perf.data
-  zerolag replay perf.data --context context.toml --kernel 6.1
+  zerolag replay perf.data --context context.toml --kernel 6.1,6.12
+  zerolag replay perf.data --context context.toml --weight /batch=50 --nice 'worker*=5' --cpus 8
   zerolag replay perf.txt.gz --set base_slice=1ms --json";

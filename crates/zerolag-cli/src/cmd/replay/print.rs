@@ -46,28 +46,78 @@ impl Comparison {
         shown.sort_by_key(|t| std::cmp::Reverse(t.measured.run.max(t.simulated.run)));
         let left_out = shown.len().saturating_sub(TASKS_MAX);
         shown.truncate(TASKS_MAX);
-        let rows = shown.iter().flat_map(|task| {
-            let names = [task.comm.clone(), task.pid.to_string(), task.group.clone(), "measured".into()];
-            let again = [String::new(), String::new(), String::new(), "simulated".into()];
-            [cells(names, &task.measured), cells(again, &task.simulated)]
-        });
-        table::write(out, &COLUMNS, rows)?;
+        if self.is_what_if() {
+            self.write_what_if(out, &shown)?;
+        } else {
+            let rows = shown.iter().flat_map(|task| {
+                let names = [task.comm.clone(), task.pid.to_string(), task.group.clone(), "measured".into()];
+                let again = [String::new(), String::new(), String::new(), "simulated".into()];
+                [cells(names, &task.measured), cells(again, &task.simulated)]
+            });
+            table::write(out, &COLUMNS, rows)?;
+        }
         if left_out > 0 {
             writeln!(out, "and {left_out} tasks that ran less; --json has them all")?;
         }
-        Ok(())
+        writeln!(out)?;
+        writeln!(out, "{}", self.verdict())
+    }
+
+    fn is_what_if(&self) -> bool {
+        !self.changes.is_empty() || self.tasks.iter().any(|t| t.as_recorded.is_some())
+    }
+
+    /// A column for each replay, a table for each figure.
+    fn write_what_if(&self, out: &mut dyn Write, shown: &[&Task]) -> io::Result<()> {
+        let changed_as_a_whole = shown.iter().any(|t| t.as_recorded.is_some());
+        let mut columns = vec!["TASK".to_owned(), ">PID".into(), "GROUP".into(), ">MEASURED".into()];
+        columns.push(">AS RECORDED".into());
+        columns.extend(changed_as_a_whole.then(|| ">AS ASKED".to_owned()));
+        columns.extend(self.changes.iter().map(|c| format!(">{c}")));
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let all = |task: &Task| -> Vec<Figures> {
+            let asked = changed_as_a_whole.then(|| task.simulated.clone());
+            let first = [task.measured.clone(), task.baseline().clone()];
+            first.into_iter().chain(asked).chain(task.what_if.iter().cloned()).collect()
+        };
+        let share = |f: &Figures| format!("{:.2}%", 100.0 * f.share);
+        let p99 = |f: &Figures| f.wakeup.quantile(0.99).map_or_else(|| "-".to_owned(), us);
+        let rows = |of: &dyn Fn(&Figures) -> String, tasks: &[&Task]| -> Vec<Vec<String>> {
+            let row = |task: &&Task| {
+                let names = [task.comm.clone(), task.pid.to_string(), task.group.clone()];
+                names.into_iter().chain(all(task).iter().map(of)).collect()
+            };
+            tasks.iter().map(row).collect()
+        };
+        writeln!(out, "Share of one CPU")?;
+        table::write(out, &columns, rows(&share, shown))?;
+        writeln!(out)?;
+        writeln!(out, "Switches")?;
+        table::write(out, &columns, rows(&|f| f.switches.to_string(), shown))?;
+        writeln!(out)?;
+        writeln!(out, "From wake-up to running, 99th percentile in microseconds")?;
+        let woken: Vec<&Task> =
+            shown.iter().copied().filter(|t| all(t).iter().any(|f| !f.wakeup.is_empty())).collect();
+        table::write(out, &columns, rows(&p99, &woken))
     }
 
     /// All of it, schema `zerolag.replay/1`.
     pub(super) fn to_json(&self) -> Value {
         let task = |t: &Task| {
-            json!({
+            let mut task = json!({
                 "comm": t.comm,
                 "pid": t.pid,
                 "group": t.group,
                 "measured": figures(&t.measured),
                 "simulated": figures(&t.simulated),
-            })
+            });
+            if let Some(f) = &t.as_recorded {
+                task["as_recorded"] = figures(f);
+            }
+            if !t.what_if.is_empty() {
+                task["what_if"] = t.what_if.iter().map(figures).collect();
+            }
+            task
         };
         json!({
             "schema": "zerolag.replay/1",
@@ -76,6 +126,8 @@ impl Comparison {
             "cpu_count": self.cpus,
             "duration_ms": json_ms(self.duration),
             "events": self.events,
+            "what_if": self.changes,
+            "verdict": self.verdict().to_json(),
             "tasks": self.tasks.iter().map(task).collect::<Vec<_>>(),
         })
     }
