@@ -91,9 +91,9 @@ fn what_would_have_helped_does_help_when_it_is_done() {
 
 #[test]
 fn who_never_ran_before_is_explained_too() {
-    // They are all new at the same moment, and one of them is first.
-    let waits = waits(GROUPS, &["--task", "ay-*", "--worst", "2"]);
-    assert!(waits.iter().any(|wait| wait["begin"] == "new" && wait["from_ns"] == 0), "{waits:?}");
+    let wait = &waits(GROUPS, &["--task", "ay-0", "--at", "0s"])[0];
+    assert_eq!((&wait["begin"], &wait["from_ns"]), (&"new".into(), &0.into()));
+    assert!(wait["tried"].as_array().unwrap().iter().any(|t| t["change"] == "HRTICK on"));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn questions_without_an_answer_are_refused() {
         assert_eq!(output.status.code(), Some(2), "{complaint}");
         assert!(complaint.contains(said), "{complaint}");
     };
-    refused(&["--task", "lihgt"], "there are ax, ay, b, b-light");
+    refused(&["--task", "lihgt"], "there are ax, ay, ay-0, ay-1, b, b-light");
     refused(&["--task", "b-light", "--at", "30s"], "does not wait");
     refused(&["--at", "3s"], "--task");
 }
