@@ -67,7 +67,8 @@ pub struct Entity {
     pub(crate) depth: u16,
     /// It stands for a task of idle policy.
     pub(crate) idle_policy: bool,
-    /// Group: number of runnable tasks below, as of the last enqueue or dequeue; feeds its averages.
+    /// Group: number of runnable tasks below, as of the last enqueue or dequeue; feeds its averages. Before
+    /// 5.7: the weight of its load as one of those queued.
     pub runnable_weight: u32,
     /// It competes: it is in the timeline, or it is the one running.
     pub on_rq: bool,
@@ -183,7 +184,12 @@ impl Entity {
 
 /// `2^32 / table weight`, rounded down, in 32 bits.
 pub(crate) const fn inverse_of(weight: Weight) -> u32 {
-    match weight.down() {
+    inverse_of_table(weight.down())
+}
+
+/// The same of a weight in table units.
+pub(crate) const fn inverse_of_table(weight: u64) -> u32 {
+    match weight {
         0 => u32::MAX,
         w if w >= u32::MAX as u64 => 1,
         w => (u32::MAX as u64 / w) as u32,

@@ -46,179 +46,179 @@ const fn cell(mark: char) -> Option<bool> {
 }
 
 // Columns, as in `Kernel::ALL`:
-//  2.6.29 2.6.29pw | 4.6 4.11 4.12 4.16 4.17 4.17stale | 6.1 eevdf-rfc 6.6 6.12 6.18
+//  2.6.29 2.6.29pw | 4.6unpatched 4.6 4.11unpatched 4.11 4.12 4.16 4.17 4.17stale | 6.1 eevdf-rfc 6.6 6.12 6.18
 #[rustfmt::skip]
 features! {
     NewFairSleepers "NEW_FAIR_SLEEPERS"
-        ['1' '1'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['1' '1'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "credit a sleeper with up to one latency period, so that it preempts soon after waking";
     NormalizedSleeper "NORMALIZED_SLEEPER"
-        ['1' '0'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['1' '0'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "weigh the sleeper credit, so that nice levels keep their share";
     GentleFairSleepers "GENTLE_FAIR_SLEEPERS"
-        ['-' '-'  '1' '1' '1' '1' '1' '1'  '1' '-' '-' '-' '-']
+        ['-' '-'  '1' '1' '1' '1' '1' '1' '1' '1'  '1' '-' '-' '-' '-']
         "give only half the sleeper credit, so that sleepers disturb hogs less";
     StartDebit "START_DEBIT"
-        ['1' '1'  '1' '1' '1' '1' '1' '1'  '1' '-' '-' '-' '-']
+        ['1' '1'  '1' '1' '1' '1' '1' '1' '1' '1'  '1' '-' '-' '-' '-']
         "place a new task one slice later, so that forking gains nothing";
     WakeupPreempt "WAKEUP_PREEMPT"
-        ['1' '1'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['1' '1'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "let a wake-up preempt at all (the name before 2.6.35)";
     AffineWakeups "AFFINE_WAKEUPS"
-        ['1' '1'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['1' '1'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "pull a wakee to its waker's CPU if that is not busier";
     SyncWakeups "SYNC_WAKEUPS"
-        ['1' '1'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['1' '1'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "believe a waker that says it will sleep at once";
     WakeupOverlap "WAKEUP_OVERLAP"
-        ['0' '0'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['0' '0'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "preempt for a wakee that rarely overlaps with its waker";
     AsymGran "ASYM_GRAN"
-        ['1' '1'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['1' '1'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "scale the wake-up granularity by one side's weight, not both";
     AdaptiveGran "ADAPTIVE_GRAN"
-        ['-' '1'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['-' '1'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "shrink the wake-up granularity for tasks that wake others often";
     LbBias "LB_BIAS"
-        ['1' '1'  '1' '1' '1' '1' '1' '1'  '-' '-' '-' '-' '-']
+        ['1' '1'  '1' '1' '1' '1' '1' '1' '1' '1'  '-' '-' '-' '-' '-']
         "balance against an old or a new load, whichever resists moving more";
     LbWakeupUpdate "LB_WAKEUP_UPDATE"
-        ['1' '1'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['1' '1'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "bring group shares up to date before placing a wakee";
     AsymEffLoad "ASYM_EFF_LOAD"
-        ['1' '1'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['1' '1'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "weigh both CPUs' group shares when placing a wakee";
     OwnerSpin "OWNER_SPIN"
-        ['-' '1'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['-' '1'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "spin on a mutex while its owner runs";
     PlaceLag "PLACE_LAG"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '1' '1' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '1' '1' '1' '1']
         "keep lag over sleep and migration; off: everyone joins at zero lag";
     PlaceFudge "PLACE_FUDGE"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '1' '-' '-' '-']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '1' '-' '-' '-']
         "let a joiner with a shorter than average slice forget one slice of debt";
     PlaceDeadlineInitial "PLACE_DEADLINE_INITIAL"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '1' '1' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '1' '1' '1' '1']
         "halve the first slice of a new task, so that it starts sooner";
     PlaceRelDeadline "PLACE_REL_DEADLINE"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '1' '1']
         "keep the rest of a request when a task moves or changes, instead of starting a new one";
     PlaceBonus "PLACE_BONUS"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '0' '-' '-' '-']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '0' '-' '-' '-']
         "credit a sleeper with half a slice, as the old scheduler did";
     RunToParity "RUN_TO_PARITY"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '-' '1' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '1' '1' '1']
         "let the running task finish its slice or reach zero lag before another is picked";
     PreemptShort "PREEMPT_SHORT"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '1' '1']
         "let a wakee with a shorter slice end that protection";
     NextBuddy "NEXT_BUDDY"
-        ['-' '-'  '0' '0' '0' '0' '0' '0'  '0' '0' '0' '0' '0']
+        ['-' '-'  '0' '0' '0' '0' '0' '0' '0' '0'  '0' '0' '0' '0' '0']
         "prefer to run the last wakee next: its data are in the cache";
     LastBuddy "LAST_BUDDY"
-        ['1' '1'  '1' '1' '1' '1' '1' '1'  '1' '-' '-' '-' '-']
+        ['1' '1'  '1' '1' '1' '1' '1' '1' '1' '1'  '1' '-' '-' '-' '-']
         "return to the task that a wakee preempted: its data are in the cache";
     PickBuddy "PICK_BUDDY"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '1' '1']
         "honour the buddy when picking";
     CacheHotBuddy "CACHE_HOT_BUDDY"
-        ['1' '1'  '1' '1' '1' '1' '1' '1'  '1' '1' '1' '1' '1']
+        ['1' '1'  '1' '1' '1' '1' '1' '1' '1' '1'  '1' '1' '1' '1' '1']
         "count buddies as cache hot, so that balancing leaves them";
     DelayDequeue "DELAY_DEQUEUE"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '1' '1']
         "keep a sleeper with negative lag queued until it is eligible, so that sleeping is no escape from debt";
     DelayZero "DELAY_ZERO"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '-' '-' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '1' '1']
         "such a sleeper leaves with zero lag, not with credit";
     WakeupPreemption "WAKEUP_PREEMPTION"
-        ['-' '-'  '1' '1' '1' '1' '1' '1'  '1' '1' '1' '1' '1']
+        ['-' '-'  '1' '1' '1' '1' '1' '1' '1' '1'  '1' '1' '1' '1' '1']
         "let a wake-up preempt at all";
     MinimalVa "MINIMAL_VA"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '0' '-' '-' '-']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '0' '-' '-' '-']
         "anchor virtual runtimes at the average instead of the minimum";
     ValidateQueue "VALIDATE_QUEUE"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '0' '-' '-' '-']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '0' '-' '-' '-']
         "audit the queue at each insertion and removal";
     Hrtick "HRTICK"
-        ['0' '0'  '0' '0' '0' '0' '0' '0'  '0' '0' '0' '0' '0']
+        ['0' '0'  '0' '0' '0' '0' '0' '0' '0' '0'  '0' '0' '0' '0' '0']
         "end slices by a precise timer instead of at the next tick";
     HrtickDl "HRTICK_DL"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '0' '0' '0' '0' '0']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '0' '0' '0' '0' '0']
         "the same for deadline tasks";
     DoubleTick "DOUBLE_TICK"
-        ['0' '0'  '0' '0' '0' '0' '0' '0'  '0' '0' '0' '0' '-']
+        ['0' '0'  '0' '0' '0' '0' '0' '0' '0' '0'  '0' '0' '0' '0' '-']
         "let the ordinary tick preempt as well while the precise timer runs";
     NontaskCapacity "NONTASK_CAPACITY"
-        ['-' '-'  '1' '1' '1' '1' '1' '1'  '1' '1' '1' '1' '1']
+        ['-' '-'  '1' '1' '1' '1' '1' '1' '1' '1'  '1' '1' '1' '1' '1']
         "take time spent in interrupts off a CPU's capacity";
     TtwuQueue "TTWU_QUEUE"
-        ['-' '-'  '1' '1' '1' '1' '1' '1'  '1' '1' '1' '1' '1']
+        ['-' '-'  '1' '1' '1' '1' '1' '1' '1' '1'  '1' '1' '1' '1' '1']
         "let the target CPU finish a remote wake-up, instead of taking its lock";
     SisAvgCpu "SIS_AVG_CPU"
-        ['-' '-'  '-' '-' '0' '0' '0' '0'  '-' '-' '-' '-' '-']
+        ['-' '-'  '-' '-' '0' '0' '0' '0' '0' '0'  '-' '-' '-' '-' '-']
         "skip the idle search when it costs more than the CPU's average idle time";
     SisProp "SIS_PROP"
-        ['-' '-'  '-' '-' '1' '1' '1' '1'  '0' '0' '0' '-' '-']
+        ['-' '-'  '-' '-' '-' '-' '1' '1' '1' '1'  '0' '0' '0' '-' '-']
         "bound the idle search in proportion to the average idle time";
     SisUtil "SIS_UTIL"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '1' '1' '1' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '1' '1' '1' '1' '1']
         "bound the idle search by the utilisation of the last-level cache's CPUs";
     WarnDoubleClock "WARN_DOUBLE_CLOCK"
-        ['-' '-'  '-' '-' '0' '0' '0' '0'  '0' '0' '0' '0' '0']
+        ['-' '-'  '-' '-' '-' '-' '0' '0' '0' '0'  '0' '0' '0' '0' '0']
         "warn about redundant clock updates";
     RtPushIpi "RT_PUSH_IPI"
-        ['-' '-'  '1' '1' '1' '1' '1' '1'  '0' '1' '1' '0' '1']
+        ['-' '-'  '1' '1' '1' '1' '1' '1' '1' '1'  '0' '1' '1' '0' '1']
         "ask overloaded CPUs to push real-time tasks, instead of taking their locks";
     ForceSdOverlap "FORCE_SD_OVERLAP"
-        ['-' '-'  '0' '0' '0' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['-' '-'  '0' '0' '0' '0' '0' '-' '-' '-'  '-' '-' '-' '-' '-']
         "build overlapping domains everywhere (debugging)";
     RtRuntimeShare "RT_RUNTIME_SHARE"
-        ['-' '-'  '1' '1' '1' '1' '1' '1'  '0' '0' '0' '0' '0']
+        ['-' '-'  '1' '1' '1' '1' '1' '1' '1' '1'  '0' '0' '0' '0' '0']
         "let CPUs borrow real-time budget from each other";
     LbMin "LB_MIN"
-        ['-' '-'  '0' '0' '0' '0' '0' '0'  '0' '0' '0' '0' '0']
+        ['-' '-'  '0' '0' '0' '0' '0' '0' '0' '0'  '0' '0' '0' '0' '0']
         "do not balance tasks of very little load";
     AttachAgeLoad "ATTACH_AGE_LOAD"
-        ['-' '-'  '1' '1' '1' '1' '1' '1'  '1' '1' '1' '1' '1']
+        ['-' '-'  '1' '1' '1' '1' '1' '1' '1' '1'  '1' '1' '1' '1' '1']
         "age a task's load for the time it was detached";
     WaIdle "WA_IDLE"
-        ['-' '-'  '-' '-' '-' '1' '1' '1'  '1' '1' '1' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '1' '1' '1'  '1' '1' '1' '1' '1']
         "wake on an idle one of previous and waker's CPU";
     WaWeight "WA_WEIGHT"
-        ['-' '-'  '-' '-' '-' '1' '1' '1'  '1' '1' '1' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '1' '1' '1'  '1' '1' '1' '1' '1']
         "else wake on the less loaded one";
     WaBias "WA_BIAS"
-        ['-' '-'  '-' '-' '-' '1' '1' '1'  '1' '1' '1' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '1' '1' '1'  '1' '1' '1' '1' '1']
         "favour the previous CPU in that comparison";
     UtilEst "UTIL_EST"
-        ['-' '-'  '-' '-' '-' '-' '1' '1'  '1' '1' '1' '1' '1']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '1' '1'  '1' '1' '1' '1' '1']
         "remember a task's utilisation over its sleep";
     UtilEstFastup "UTIL_EST_FASTUP"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '1' '1' '1' '-' '-']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '1' '1' '1' '-' '-']
         "raise that estimate at once, lower it slowly";
     LatencyWarn "LATENCY_WARN"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '0' '0' '0' '0' '0']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '0' '0' '0' '0' '0']
         "warn if a reschedule is pending too long";
     NiRandom "NI_RANDOM"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '1' '1' '1' '1' '-']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '1' '1' '1' '1' '-']
         "skip newly-idle balancing at random when it rarely succeeds";
     AltPeriod "ALT_PERIOD"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '1' '-' '-' '-' '-']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '1' '-' '-' '-' '-']
         "stretch the period by all runnable tasks of the CPU, not by those of one queue";
     BaseSlice "BASE_SLICE"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '1' '-' '-' '-' '-']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '1' '-' '-' '-' '-']
         "never make a slice shorter than the minimum granularity";
     HzBw "HZ_BW"
-        ['-' '-'  '-' '-' '-' '-' '-' '-'  '-' '-' '1' '-' '-']
+        ['-' '-'  '-' '-' '-' '-' '-' '-' '-' '-'  '-' '-' '1' '-' '-']
         "keep the tick for a lone task with a quota";
     SmpNiceGroups "SMP_NICE_GROUPS"
-        ['-' '-'  '1' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['-' '-'  '-' '1' '-' '-' '-' '-' '-' '-'  '-' '-' '-' '-' '-']
         "bound a group's weight on all CPUs together (2016 patch)";
     Fudge "FUDGE"
-        ['-' '-'  '-' '1' '1' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['-' '-'  '-' '-' '-' '1' '1' '-' '-' '-'  '-' '-' '-' '-' '-']
         "propagate a group's load through the share computation (2017 patch)";
     Fudge2 "FUDGE2"
-        ['-' '-'  '-' '1' '1' '-' '-' '-'  '-' '-' '-' '-' '-']
+        ['-' '-'  '-' '-' '-' '1' '1' '-' '-' '-'  '-' '-' '-' '-' '-']
         "rescale an entity's load history when its weight changes (2017 patch)";
 }
 

@@ -9,7 +9,9 @@ use core::fmt;
 use crate::config::{BalanceCost, Config};
 use crate::features::Features;
 use crate::presets::{
-    EEVDF_RFC, LINUX_2_6_29, LINUX_2_6_29_PW, LINUX_6_1, LINUX_6_6, LINUX_6_12, LINUX_6_18, Preset,
+    EEVDF_RFC, LINUX_2_6_29, LINUX_2_6_29_PW, LINUX_4_6, LINUX_4_6_UNPATCHED, LINUX_4_11,
+    LINUX_4_11_UNPATCHED, LINUX_4_12, LINUX_4_16, LINUX_4_17, LINUX_4_17_STALE, LINUX_6_1, LINUX_6_6,
+    LINUX_6_12, LINUX_6_18, Preset,
 };
 
 /// A kernel whose scheduler can be chosen.
@@ -20,8 +22,12 @@ pub enum Kernel {
     V2_6_29,
     /// Linux 2.6.29 with the 2009 "prefer wakers" patch.
     V2_6_29Pw,
+    /// Linux 4.6.
+    V4_6Unpatched,
     /// Linux 4.6, with the 2016 `SMP_NICE_GROUPS` patch as a switch.
     V4_6,
+    /// Linux 4.11.
+    V4_11Unpatched,
     /// Linux 4.11, with the 2017 load-propagation patch as switches.
     V4_11,
     /// Linux 4.12.
@@ -46,10 +52,12 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel, oldest first.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::V2_6_29,
         Self::V2_6_29Pw,
+        Self::V4_6Unpatched,
         Self::V4_6,
+        Self::V4_11Unpatched,
         Self::V4_11,
         Self::V4_12,
         Self::V4_16,
@@ -67,7 +75,9 @@ impl Kernel {
         match self {
             Self::V2_6_29 => "2.6.29",
             Self::V2_6_29Pw => "2.6.29pw",
+            Self::V4_6Unpatched => "4.6unpatched",
             Self::V4_6 => "4.6",
+            Self::V4_11Unpatched => "4.11unpatched",
             Self::V4_11 => "4.11",
             Self::V4_12 => "4.12",
             Self::V4_16 => "4.16",
@@ -114,12 +124,19 @@ impl Kernel {
         match self {
             Self::V2_6_29 => Some(&LINUX_2_6_29),
             Self::V2_6_29Pw => Some(&LINUX_2_6_29_PW),
+            Self::V4_6Unpatched => Some(&LINUX_4_6_UNPATCHED),
+            Self::V4_6 => Some(&LINUX_4_6),
+            Self::V4_11Unpatched => Some(&LINUX_4_11_UNPATCHED),
+            Self::V4_11 => Some(&LINUX_4_11),
+            Self::V4_12 => Some(&LINUX_4_12),
+            Self::V4_16 => Some(&LINUX_4_16),
+            Self::V4_17 => Some(&LINUX_4_17),
+            Self::V4_17Stale => Some(&LINUX_4_17_STALE),
             Self::V6_1 => Some(&LINUX_6_1),
             Self::EevdfRfc => Some(&EEVDF_RFC),
             Self::V6_6 => Some(&LINUX_6_6),
             Self::V6_12 => Some(&LINUX_6_12),
             Self::V6_18 => Some(&LINUX_6_18),
-            _ => None,
         }
     }
 }

@@ -41,6 +41,9 @@ impl Nice {
         LoadWeight { weight: Weight::from_table(WEIGHT[self.row()]), inverse: INVERSE[self.row()] }
     }
 
+    /// The level of things that should be quick but are not urgent.
+    pub const MINUS_10: Self = Self(-10);
+
     /// `latency_nice` slices and 2016-style weights use the table's own unit: 1024 for nice 0.
     pub const fn table_weight(self) -> u64 {
         WEIGHT[self.row()]

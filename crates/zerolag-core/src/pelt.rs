@@ -24,6 +24,10 @@
 //!
 //! Source: kernel/sched/pelt.c and pelt.h of 6.1 and 6.12, which agree in all of this.
 
+mod earlier;
+
+pub(crate) use earlier::Scale;
+
 use crate::units::Instant;
 
 /// The limit of a sum: `1024 * (1 + y + y^2 + ...)` in the kernel's integer arithmetic.
@@ -83,7 +87,7 @@ pub struct SchedAvg {
     pub last_update_time: Instant,
     /// Weighted (queue) or plain (entity) runnable time.
     pub load_sum: u64,
-    /// Time runnable, times how many were; 10 fractional bits.
+    /// Time runnable, times how many were; 10 fractional bits. Before 5.7: load of what is queued.
     pub runnable_sum: u64,
     /// Time running; 10 fractional bits.
     pub util_sum: u32,
@@ -91,7 +95,7 @@ pub struct SchedAvg {
     pub period_contrib: u32,
     /// Average load, in units of table weight.
     pub load_avg: u64,
-    /// Average number of runnable tasks times 1024.
+    /// Average number of runnable tasks times 1024. Before 5.7: average load of what is queued.
     pub runnable_avg: u64,
     /// Average share of time running, times 1024.
     pub util_avg: u64,
@@ -106,7 +110,7 @@ pub struct SchedAvg {
 pub struct Sample {
     /// Weight for the load sum: 0 = not runnable, 1 for an entity, the queue's weight for a queue.
     pub load: u64,
-    /// How many were runnable.
+    /// How many were runnable. Before 5.7: weight for the load of what is queued.
     pub runnable: u64,
     /// Whether it ran.
     pub running: bool,

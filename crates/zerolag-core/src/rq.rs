@@ -14,7 +14,7 @@
 
 use alloc::vec::Vec;
 
-use crate::balance::Tausworthe;
+use crate::balance::{History, Tausworthe};
 use crate::config::Config;
 use crate::cpu_set::CpuSet;
 use crate::fair::leaf::LeafList;
@@ -63,6 +63,10 @@ pub struct Rq {
     pub nr_switches: u64,
     /// Computing power of the CPU.
     pub capacity: Capacity,
+    /// Speed of its PELT clock.
+    pub(crate) pelt_speed: Capacity,
+    /// What running counts as in utilisation, where that is not in the clock.
+    pub(crate) use_scale: Capacity,
     /// Threads of its core that are online, itself included.
     pub(crate) siblings: CpuSet,
     /// The stopper runs: a task above all others that does what needs the CPU to stand still. `curr` is
@@ -131,6 +135,8 @@ pub struct RqBalance {
     pub mean_weight: u64,
     /// Which newly-idle balancing is skipped.
     pub(crate) chance: Tausworthe,
+    /// Its load over spans of ticks, in kernels that keep that.
+    pub history: History,
 }
 
 bitflags::bitflags! {
@@ -151,6 +157,26 @@ bitflags::bitflags! {
 }
 
 impl RqBalance {
+    /// The CPU is in the mask of those whose tick is stopped.
+    pub const fn is_tick_stopped(&self) -> bool {
+        self.nohz_tick_stopped
+    }
+
+    /// The CPU may have load that decays.
+    pub const fn has_blocked_load(&self) -> bool {
+        self.has_blocked_load
+    }
+
+    /// When that was last aged.
+    pub const fn last_blocked_update(&self) -> Jiffies {
+        self.last_blocked_update
+    }
+
+    /// The CPU was idle at its last tick, or when it was asked to balance for others.
+    pub const fn was_idle_at_tick(&self) -> bool {
+        self.idle_at_tick
+    }
+
     fn new(migration_cost: Nanos, seed: [u32; 4]) -> Self {
         Self {
             cpu_capacity: 1024,
@@ -171,18 +197,20 @@ impl RqBalance {
             weight_history: [0; 5],
             mean_weight: 0,
             chance: Tausworthe::new(seed),
+            history: History::default(),
         }
     }
 
     /// A wake-up ends the CPU's idle time: takes its length into the average, an eighth of the difference at
-    /// a time, up to twice what balancing may cost.
-    pub(crate) fn idle_ends(&mut self, now: Instant) {
+    /// a time, up to twice what balancing may cost. `floors` = rounded down, not toward zero.
+    pub(crate) fn idle_ends(&mut self, now: Instant, floors: bool) {
         if self.idle_stamp == Instant(0) {
             return;
         }
         let idle = now.0.wrapping_sub(self.idle_stamp.0);
         let difference = idle.wrapping_sub(self.avg_idle.0) as i64;
-        let average = self.avg_idle.0.wrapping_add((difference / 8) as u64);
+        let average =
+            self.avg_idle.0.wrapping_add((if floors { difference >> 3 } else { difference / 8 }) as u64);
         self.avg_idle = Nanos(average.min(2 * self.max_idle_balance_cost.0));
         self.idle_stamp = Instant(0);
     }
@@ -206,6 +234,8 @@ impl Rq {
             nr_running: 0,
             nr_switches: 0,
             capacity,
+            pelt_speed: if config.variants.load.invariant_clock { capacity } else { Capacity::FULL },
+            use_scale: capacity,
             siblings: CpuSet::new(),
             stopping: false,
             stopper_queued: false,
@@ -235,7 +265,7 @@ impl Rq {
             self.sync_idle_clock();
         } else {
             // A CPU of half the power does half the work in the same time: its PELT clock runs at half speed.
-            self.clock_pelt.0 += (delta * u64::from(self.capacity.0)) >> 10;
+            self.clock_pelt.0 += (delta * u64::from(self.pelt_speed.0)) >> 10;
         }
     }
 

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use crate::balance::plan::Mobility;
 use crate::balance::{IdleType, Pass};
+use crate::fair::tasks::TaskList;
 use crate::fair::{Dequeue, Enqueue};
 use crate::features::Feature;
 use crate::ids::{CpuId, TaskId};
@@ -41,7 +42,9 @@ impl Scheduler {
     pub(super) fn pull(&mut self, pass: &mut Pass, progress: &mut Progress) -> u32 {
         let mut moved = 0;
         loop {
-            self.update_clock(pass.from);
+            if self.config.variants.balance.by_load.is_none_or(|rules| rules.updates_source_clock) {
+                self.update_clock(pass.from);
+            }
             let (detached, interrupted) = self.detach_tasks(pass, progress);
             moved += detached.len() as u32;
             if !detached.is_empty() {
@@ -65,9 +68,12 @@ impl Scheduler {
             return (detached, false);
         }
         let failures = self.states.domains[pass.domain].nr_balance_failed;
-        let skip_small = self.config.features.has(Feature::LbMin);
+        let skip_small = self.config.features.has(Feature::LbMin) && failures == 0;
+        let by_load = self.config.variants.balance.by_load;
+        // By load, a task of up to twice what is left is taken, however often that failed.
+        let failures = if by_load.is_some() { 1 } else { failures };
         while pass.left.amount > 0
-            && let Some(task) = self.cpus[pass.from].cfs_tasks.last()
+            && let Some(task) = self.next_candidate(pass.from)
         {
             // An idle CPU does not empty another.
             if pass.idle.is_idle() && self.cpus[pass.from].nr_running <= 1 {
@@ -87,7 +93,12 @@ impl Scheduler {
                 self.detach_task(task, pass.to);
                 detached.push(task);
             } else {
-                self.cpus[pass.from].cfs_tasks.move_to_front(&mut self.tasks, task);
+                let list = &mut self.cpus[pass.from].cfs_tasks;
+                if by_load.is_none_or(|rules| rules.longest_waiting_first) {
+                    list.move_to_front(&mut self.tasks, task);
+                } else {
+                    list.move_to_back(&mut self.tasks, task);
+                }
             }
         }
         (detached, false)
@@ -95,15 +106,29 @@ impl Scheduler {
 
     /// Takes one task off, no matter how much it is (`detach_one_task()`).
     pub(super) fn detach_one(&mut self, pass: &mut Pass) -> Option<TaskId> {
-        let mut at = self.cpus[pass.from].cfs_tasks.last();
+        let mut at = self.next_candidate(pass.from);
+        let from_end = self.config.variants.balance.by_load.is_none_or(|rules| rules.longest_waiting_first);
         while let Some(task) = at {
             if self.may_move(pass, task) {
                 self.detach_task(task, pass.to);
                 return Some(task);
             }
-            at = crate::fair::tasks::TaskList::before(&self.tasks, task);
+            at = if from_end {
+                TaskList::before(&self.tasks, task)
+            } else {
+                TaskList::after(&self.tasks, task)
+            };
         }
         None
+    }
+
+    /// The task to be looked at first.
+    fn next_candidate(&self, from: CpuId) -> Option<TaskId> {
+        let list = &self.cpus[from].cfs_tasks;
+        match self.config.variants.balance.by_load {
+            Some(rules) if !rules.longest_waiting_first => list.first(),
+            _ => list.last(),
+        }
     }
 
     /// The task may be moved; notes what stands against it if not.
@@ -122,7 +147,7 @@ impl Scheduler {
                 pass.some_pinned = true;
                 if pass.idle != IdleType::NewlyIdle && !pass.pushes && pass.elsewhere.is_none() {
                     // Another CPU that the pass may balance for might take it.
-                    let group = self.domains.balance_mask(self.domains.local_group(pass.domain));
+                    let group = self.other_targets(pass);
                     let affinity = &self.tasks[task].affinity;
                     let other = self.candidates(pass, group).find(|&c| affinity.contains(c));
                     pass.elsewhere = other;
@@ -135,6 +160,10 @@ impl Scheduler {
     /// Takes a waiting task off its queue; it belongs to `to` from now on.
     pub(crate) fn detach_task(&mut self, task: TaskId, to: CpuId) {
         self.tasks[task].on_rq = OnRq::Migrating;
+        if self.config.variants.balance.by_load.is_some() {
+            let from = self.tasks[task].cpu;
+            self.update_clock(from);
+        }
         self.dequeue(task, Dequeue::default());
         self.set_task_cpu(task, to);
     }

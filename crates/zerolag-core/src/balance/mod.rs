@@ -18,13 +18,16 @@
 //! | `pass` | one domain: the five steps in order, what to do if tasks are pinned, what to remember |
 
 mod apply;
+mod by_load;
 mod by_weight;
 mod chance;
 pub(crate) mod classify;
 mod collect;
 mod decide;
+pub mod history;
 mod newidle;
 pub mod nohz;
+mod nohz_earlier;
 mod pass;
 mod periodic;
 mod plan;
@@ -32,9 +35,12 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+pub use by_load::ByLoad;
 pub(crate) use chance::Tausworthe;
+use decide::{Imbalance, Measure};
+pub use history::History;
 use pass::Pass;
-pub use rules::{BalanceRules, NewIdleGate};
+pub use rules::{BalanceRules, NewIdleGate, NohzScheme};
 
 use crate::ids::{CpuId, TaskId};
 use crate::scheduler::Scheduler;

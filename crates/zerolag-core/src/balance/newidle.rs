@@ -18,6 +18,7 @@
 //! Source: kernel/sched/fair.c, `sched_balance_newidle()`, `update_newidle_stats()`,
 //! `update_newidle_cost()`, 6.12; others differ as [`super::BalanceRules`] says.
 
+use crate::balance::nohz::BlockedDeed;
 use crate::balance::{IdleType, NewIdle, NewIdleGate};
 use crate::domain::{DomainFlags, DomainState};
 use crate::features::Feature;
@@ -56,17 +57,21 @@ impl Scheduler {
         let mut next_balance = Jiffies(self.jiffies().0 + u64::from(self.config.hz));
         let mut found = NewIdle::Nothing;
         let base = self.domains.cpu(cpu).base;
-        if self.newidle_is_worth_it(cpu, base) {
+        let worth_it = self.newidle_is_worth_it(cpu, base);
+        if worth_it {
             found = self.pull_for_idle(cpu, base, &mut next_balance);
         } else if let Some(base) = base {
             self.hurry(base, &mut next_balance);
         }
+        if !worth_it && self.nohz_is_earlier() {
+            self.nohz_newidle_earlier(cpu);
+        }
         let rq = &mut self.cpus[cpu].balance;
         rq.next_balance = rq.next_balance.min(next_balance);
-        if found == NewIdle::Nothing {
-            self.nohz_newidle(cpu);
-        } else {
+        if found != NewIdle::Nothing {
             rq.idle_stamp = Instant(0);
+        } else if !self.nohz_is_earlier() {
+            self.nohz_newidle(cpu);
         }
         found
     }
@@ -84,6 +89,7 @@ impl Scheduler {
 
     /// Ages the CPU's load and balances its domains from the lowest, `base`, up.
     fn pull_for_idle(&mut self, cpu: CpuId, base: Option<DomainId>, next_balance: &mut Jiffies) -> NewIdle {
+        self.note_blocked(BlockedDeed::NewlyIdle, cpu);
         self.update_blocked_averages(cpu);
         let mut spent = Nanos::ZERO;
         let mut uncharged = self.config.balance_cost.ageing;
@@ -92,8 +98,14 @@ impl Scheduler {
         let mut at = base;
         while let Some(domain) = at {
             at = self.domains[domain].parent;
-            self.hurry(domain, next_balance);
+            let after = self.config.variants.balance.due_after_balancing;
+            if !after {
+                self.hurry(domain, next_balance);
+            }
             if self.cpus[cpu].balance.avg_idle < spent + self.states.domains[domain].max_newidle_lb_cost {
+                if after {
+                    self.hurry(domain, next_balance);
+                }
                 break;
             }
             if self.domains[domain].flags.contains(DomainFlags::BALANCE_NEWIDLE) {
@@ -112,6 +124,9 @@ impl Scheduler {
                 } else {
                     self.charge_newidle(domain, cost, if moved > 0 { worth } else { 0 });
                 }
+            }
+            if after {
+                self.hurry(domain, next_balance);
             }
             let stop = if self.config.variants.balance.newidle_stops_on_work_only {
                 self.cpus[cpu].nr_running > 0 || !self.wake_lists[cpu].is_empty()

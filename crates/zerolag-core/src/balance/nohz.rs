@@ -35,21 +35,83 @@ pub struct Nohz {
     /// CPUs whose tick is stopped, as of their last busy tick.
     pub idle_cpus: CpuSet,
     /// How many they are.
-    nr_cpus: u32,
+    pub nr_cpus: u32,
     /// Some of them may have load that decays.
-    has_blocked: bool,
+    pub has_blocked: bool,
+    /// Those that may, where that is kept for each.
+    pub stale_cpus: CpuSet,
     /// One has joined: when balancing is next due is not up to date.
     needs_update: bool,
     /// When one of them is next due for balancing.
-    next_balance: Jiffies,
+    pub next_balance: Jiffies,
     /// When blocked load is next to be aged.
-    next_blocked: Jiffies,
+    pub next_blocked: Jiffies,
     /// The idle CPU that keeps its tick and balances for the others, where there is one (up to 2.6.35).
     pub(crate) owner: Option<CpuId>,
+    /// What has happened so far, where that is counted.
+    pub counts: NohzCounts,
+}
+
+/// What idle balancing before 5.7 did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NohzCounts {
+    /// The tick of an idle CPU was stopped.
+    pub enter: u64,
+    /// And the CPU joined the mask.
+    pub first: u64,
+    /// A CPU left the mask.
+    pub exit: u64,
+    /// Kicks to age blocked load only.
+    pub kicks_stats: u64,
+    /// Kicks to balance.
+    pub kicks_balance: u64,
+    /// No idle CPU was found to be kicked.
+    pub no_target: u64,
+    /// It had been kicked already.
+    pub pending: u64,
+    /// Passes to age blocked load only.
+    pub passes_stats: u64,
+    /// Passes to balance.
+    pub passes_balance: u64,
+    /// Passes by CPUs that went idle.
+    pub passes_newly_idle: u64,
+    /// Passes that ended because the CPU had work to do.
+    pub abort: u64,
+    /// CPUs visited in passes.
+    pub visit: u64,
+    /// CPUs left out because nothing is stale there.
+    pub skip: u64,
+    /// Ageing was put off because a survey has done it.
+    pub push: u64,
+    /// CPUs that went idle for too short a time to age others' load.
+    pub newly_idle_short: u64,
+    /// CPUs that went idle when there was nothing to age.
+    pub newly_idle_none: u64,
+}
+
+/// What is done about load that decays on CPUs that do nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockedDeed {
+    /// A pass begins that only ages.
+    PassStats,
+    /// A pass begins that also balances.
+    PassBalance,
+    /// A pass begins, by a CPU that goes idle.
+    PassNewlyIdle,
+    /// A CPU's load is aged in a pass.
+    InPass,
+    /// That of the CPU that makes it.
+    PassOwn,
+    /// A CPU's load is aged in a survey of a domain.
+    InSurvey,
+    /// That of a CPU that is about to go idle.
+    NewlyIdle,
+    /// That of a CPU that balances periodically.
+    Periodic,
 }
 
 /// Blocked load is aged once in half of its life.
-const BLOCKED_INTERVAL_MS: u64 = 32;
+pub(super) const BLOCKED_INTERVAL_MS: u64 = 32;
 
 impl Scheduler {
     /// The idle CPU's tick is being stopped (`nohz_balance_enter_idle()`). Returns true if it has to go on, since the
@@ -59,7 +121,11 @@ impl Scheduler {
         if self.config.variants.balance.by_weight {
             return self.stops_tick_by_weight(cpu);
         }
-        self.enter_nohz(cpu);
+        if self.nohz_is_earlier() {
+            self.stop_tick_earlier(cpu);
+        } else {
+            self.enter_nohz(cpu);
+        }
         false
     }
 
@@ -82,6 +148,19 @@ impl Scheduler {
         self.nohz.has_blocked = true;
     }
 
+    /// The tick of a CPU that was idle without one runs again: to be called before it reschedules.
+    pub fn restart_tick(&mut self, now: Instant, cpu: CpuId) {
+        self.at(now);
+        self.restart_history(cpu);
+    }
+
+    /// The busy CPUs of the last-level cache are counted.
+    pub(crate) fn counts_busy(&self, cpu: CpuId) -> bool {
+        let llc = self.domains.cpu(cpu).llc;
+        !self.config.variants.balance.counts_busy_above_cache
+            || llc.is_some_and(|d| self.domains[d].parent.is_some())
+    }
+
     /// The CPU is busy: it has a tick again (`nohz_balance_exit_idle()`).
     pub(crate) fn leave_nohz(&mut self, cpu: CpuId) {
         let rq = &mut self.cpus[cpu].balance;
@@ -93,7 +172,10 @@ impl Scheduler {
     }
 
     /// Counts the CPU as idle, or not, in its last-level cache.
-    fn set_cache_idle(&mut self, cpu: CpuId, idle: bool) {
+    pub(super) fn set_cache_idle(&mut self, cpu: CpuId, idle: bool) {
+        if !self.counts_busy(cpu) {
+            return;
+        }
         let places = self.domains.cpu(cpu);
         let (Some(llc), Some(shared)) = (places.llc, places.shared) else { return };
         let domain = &mut self.states.domains[llc];
@@ -105,6 +187,10 @@ impl Scheduler {
 
     /// At a CPU's tick: is there a reason to have idle CPUs balanced? (`nohz_balancer_kick()`)
     pub(crate) fn nohz_balancer_kick(&mut self, cpu: CpuId) {
+        if self.nohz_is_earlier() {
+            self.nohz_kick_earlier(cpu);
+            return;
+        }
         if self.cpus[cpu].balance.idle_at_tick {
             return;
         }
@@ -171,6 +257,10 @@ impl Scheduler {
     /// in its next softirq (`nohz_csd_func()`).
     pub fn nohz_kick(&mut self, now: Instant, cpu: CpuId) {
         self.at(now);
+        if self.nohz_is_earlier() {
+            self.nohz_interrupt_earlier(cpu);
+            return;
+        }
         let idle = self.is_idle(cpu);
         let rq = &mut self.cpus[cpu].balance;
         let flags = rq.nohz_flags & (NohzFlags::KICK | NohzFlags::NEW_ILB);
@@ -202,6 +292,10 @@ impl Scheduler {
         self.at(now);
         if self.config.variants.balance.by_weight {
             return self.asked_again_by_weight(cpu);
+        }
+        if self.nohz_is_earlier() {
+            self.enter_idle_loop_earlier(cpu);
+            return false;
         }
         let rq = &mut self.cpus[cpu];
         let flags = rq.balance.nohz_flags;

@@ -80,6 +80,8 @@ enum Outcome {
     Moved(u32),
     /// There was an imbalance, but nothing to be moved. Perhaps the running task is pushed.
     Failed,
+    /// The same, and the running task is being pushed: up to 5.4 the domain then waits longer.
+    Pushed,
     /// The same, and the running task may not come either.
     FailedPinned,
     Balanced,
@@ -115,6 +117,7 @@ impl Scheduler {
         idle: IdleType,
     ) -> Balanced {
         let mut pass = Pass::new(domain, by, cpu, idle);
+        let by_load = self.config.variants.balance.by_load;
         let mut go_on = true;
         let outcome = loop {
             if !self.is_its_turn(&pass) {
@@ -123,7 +126,11 @@ impl Scheduler {
             }
             let aim = self.aim(&pass);
             let Some(group) = self.find_group(&mut pass) else { break Outcome::Balanced };
-            let Some(from) = self.find_queue(&aim, &pass, group) else { break Outcome::Balanced };
+            let from = match by_load {
+                Some(_) => self.find_queue_by_load(&pass, group),
+                None => self.find_queue(&aim, &pass, group),
+            };
+            let Some(from) = from else { break Outcome::Balanced };
             pass.from = from;
             pass.all_pinned = true;
             let moved = if self.cpus[from].nr_running > 1 {
@@ -133,7 +140,13 @@ impl Scheduler {
                 }
                 if pass.all_pinned {
                     pass.excluded.insert(from);
-                    if self.all_are_local(&pass) {
+                    let exhausted = match by_load {
+                        Some(rules) if !rules.stays_outside => {
+                            self.active.iter().all(|c| pass.excluded.contains(c))
+                        }
+                        _ => self.all_are_local(&pass),
+                    };
+                    if exhausted {
                         break Outcome::AllPinned;
                     }
                     continue;
@@ -152,11 +165,18 @@ impl Scheduler {
     /// One CPU of the local group balances for it: the first idle one, or the first of all. Above the level of
     /// threads, one with an idle core comes first.
     fn is_its_turn(&self, pass: &Pass) -> bool {
-        let mut all = self.candidates(pass, self.domains.span(pass.domain));
-        if !all.any(|c| c == pass.to) {
+        let by_load = self.config.variants.balance.by_load;
+        let is_candidate = || {
+            let mut all = self.candidates(pass, self.domains.span(pass.domain));
+            all.any(|c| c == pass.to)
+        };
+        if by_load.is_none_or(|rules| rules.stays_outside) && !is_candidate() {
             return false;
         }
         if pass.idle == IdleType::NewlyIdle {
+            if by_load.is_some() {
+                return true;
+            }
             let rq = &self.cpus[pass.to];
             return rq.nr_running == 0 && self.wake_lists[pass.to].is_empty();
         }
@@ -179,6 +199,9 @@ impl Scheduler {
 
     /// The group to take from; what is to be taken is noted in the pass.
     fn find_group(&mut self, pass: &mut Pass) -> Option<SchedGroupId> {
+        if let Some(rules) = self.config.variants.balance.by_load {
+            return self.find_group_by_load(pass, rules);
+        }
         self.refresh_capacity(pass);
         let aim = self.aim(pass);
         let survey = self.survey(&aim, pass);
@@ -216,9 +239,19 @@ impl Scheduler {
         }
     }
 
+    /// For whom else the pass may move tasks: those that may balance for the local group, or, up to 5.x, all of it.
+    pub(super) fn other_targets(&self, pass: &Pass) -> &CpuSet {
+        let group = self.domains.local_group(pass.domain);
+        if self.config.variants.balance.by_load.is_some() {
+            self.domains.group_span(group)
+        } else {
+            self.domains.balance_mask(group)
+        }
+    }
+
     /// All CPUs that are left to be considered are in the local group.
     fn all_are_local(&self, pass: &Pass) -> bool {
-        let local = self.domains.balance_mask(self.domains.local_group(pass.domain));
+        let local = self.other_targets(pass);
         self.candidates(pass, self.domains.span(pass.domain)).all(|c| local.contains(c))
     }
 
@@ -235,16 +268,27 @@ impl Scheduler {
         // Nobody else may take the idle task, or the stopper.
         let running = self.cpus[pass.from].curr;
         if !running.is_some_and(|t| self.tasks[t].affinity.contains(pass.cpu)) {
+            pass.all_pinned |= self.config.variants.balance.by_load.is_some();
             return Outcome::FailedPinned;
         }
-        pass.all_pinned = false;
+        let by_load = self.config.variants.balance.by_load.is_some();
+        if !by_load {
+            pass.all_pinned = false;
+        }
         let from = &mut self.cpus[pass.from].balance;
-        if !from.active_balance {
+        let pushes = !from.active_balance;
+        if pushes {
             from.active_balance = true;
             from.push_cpu = pass.cpu;
             self.push(Effect::Stop { cpu: pass.from, work: StopWork::ActiveBalance });
         }
-        Outcome::Failed
+        if !by_load {
+            return Outcome::Failed;
+        }
+        // The next task that can be moved will be, hot or not; but not pushed at once.
+        let tries = self.domains[pass.domain].cache_nice_tries;
+        self.states.domains[pass.domain].nr_balance_failed = tries + 1;
+        if pushes { Outcome::Pushed } else { Outcome::Failed }
     }
 
     fn needs_push(&self, pass: &Pass) -> bool {
@@ -257,12 +301,17 @@ impl Scheduler {
             failures: self.states.domains[pass.domain].nr_balance_failed,
             tries: self.domains[pass.domain].cache_nice_tries,
         };
+        if self.config.variants.balance.by_load.is_some() {
+            let alone = PushCandidate { packs: false, ..from };
+            return decide::needs_push(&aim, Measure::Load, &alone) || from.failures > from.tries + 2;
+        }
         decide::needs_push(&aim, pass.left.measure, &from)
     }
 
     /// The table of the module's documentation.
     fn note_outcome(&mut self, pass: &Pass, outcome: Outcome) {
-        if outcome == Outcome::Balanced && !pass.all_pinned {
+        let by_load = self.config.variants.balance.by_load.is_some();
+        if outcome == Outcome::Balanced && (by_load || !pass.all_pinned) {
             self.set_group_imbalance(pass.domain, false);
         }
         let sd = &self.domains[pass.domain];
@@ -274,8 +323,14 @@ impl Scheduler {
             state.balance_interval_ms = sd.min_interval_ms;
             return;
         }
+        if outcome == Outcome::Pushed {
+            if state.balance_interval_ms < sd.max_interval_ms {
+                state.balance_interval_ms *= 2;
+            }
+            return;
+        }
         let misfit = pass.left.measure == Measure::Misfit;
-        if pass.idle == IdleType::NewlyIdle
+        if pass.idle == IdleType::NewlyIdle && !by_load
             || misfit && !self.config.variants.balance.misfit_counts_as_failure
         {
             return;
@@ -318,7 +373,9 @@ impl Scheduler {
         let mut pass = Pass { from: cpu, pushes: true, ..Pass::new(domain, cpu, to, IdleType::Idle) };
         self.update_clock(cpu);
         let Some(task) = self.detach_one(&mut pass) else { return false };
-        self.states.domains[domain].nr_balance_failed = 0;
+        if self.config.variants.balance.by_load.is_none_or(|rules| rules.push_clears_failures) {
+            self.states.domains[domain].nr_balance_failed = 0;
+        }
         self.update_clock(to);
         self.attach_task(task);
         true

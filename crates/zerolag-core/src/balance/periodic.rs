@@ -45,6 +45,10 @@ impl Scheduler {
         if self.config.variants.balance.by_weight {
             return self.softirq_by_weight(cpu);
         }
+        if self.nohz_is_earlier() {
+            self.softirq_earlier(cpu);
+            return;
+        }
         if self.nohz_idle_balance(cpu) {
             return;
         }
@@ -97,6 +101,7 @@ impl Scheduler {
         }
         if let Some(next) = next_balance.filter(|n| n.0 < look_again) {
             rq.next_balance = next;
+            self.note_idle_due(idle, next);
         }
     }
 
@@ -107,7 +112,7 @@ impl Scheduler {
             ms *= u64::from(self.domains[domain].busy_factor);
         }
         let mut ticks = Jiffies::from_millis(ms, self.config.hz).0;
-        if busy {
+        if busy && self.config.variants.balance.busy_tick_early {
             // So that domains of different size do not always fall due at the same tick.
             ticks -= 1;
         }

@@ -89,7 +89,7 @@ impl Imbalance {
     /// Takes a task of this size into account. Returns false if it is too much.
     pub(super) fn take(&mut self, size: u64, failures: u32, skip_small: bool) -> bool {
         let fits = match self.measure {
-            Measure::Load if skip_small && size < SMALL_LOAD && failures == 0 => false,
+            Measure::Load if skip_small && size < SMALL_LOAD => false,
             Measure::Load | Measure::Util => (size >> failures.min(63)) as i64 <= self.amount,
             Measure::Tasks | Measure::Misfit => true,
         };
@@ -153,7 +153,7 @@ impl Scheduler {
             Mobility::Pinned
         } else if self.cpus[pass.from].curr == Some(task) {
             Mobility::Held
-        } else if pass.pushes || !self.is_hot(pass, task) {
+        } else if pass.pushes && self.config.variants.balance.by_load.is_none() || !self.is_hot(pass, task) {
             Mobility::Free
         } else {
             let tries = self.domains[pass.domain].cache_nice_tries;
@@ -189,8 +189,9 @@ impl Scheduler {
     /// The task's data are probably in its CPU's cache, and would have to be fetched anew.
     fn is_hot(&self, pass: &Pass, task: TaskId) -> bool {
         let t = &self.tasks[task];
+        let by_load = self.config.variants.balance.by_load.is_some();
         if t.policy == Policy::Idle
-            || self.domains[pass.domain].flags.contains(DomainFlags::SHARE_CPUCAPACITY)
+            || !by_load && self.domains[pass.domain].flags.contains(DomainFlags::SHARE_CPUCAPACITY)
         {
             return false;
         }
@@ -211,6 +212,7 @@ impl Scheduler {
     /// The task counts as this much of what is to be moved. Nothing if it should stay whatever is left.
     pub(super) fn size_of(&mut self, pass: &Pass, task: TaskId) -> Option<u64> {
         match pass.left.measure {
+            Measure::Load if self.config.variants.balance.by_load.is_some() => Some(self.task_h_load(task)),
             Measure::Load => Some(self.task_h_load(task).max(1)),
             Measure::Util => Some(self.task_util_est(task)),
             Measure::Tasks => Some(1),

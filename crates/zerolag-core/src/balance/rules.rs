@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What differs between kernels in how load is balanced.
 
+use crate::balance::ByLoad;
+
 /// What a CPU that runs dry asks before it ages its own load and looks at its domains for work. Always, that
 /// some CPU of its root domain has two tasks; CPUs that are in none count as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +62,58 @@ pub struct BalanceRules {
     /// Balancing is by the weight of what is queued, with histories of it, and the shares of groups are divided
     /// in the course of it (2.6.29). Then nothing else here is asked.
     pub by_weight: bool,
+    /// Balancing is by load, as it was up to 5.4, with these rules.
+    pub by_load: Option<ByLoad>,
+    /// How idle CPUs without a tick are taken care of.
+    pub nohz: NohzScheme,
+    /// The busy CPUs that decide whether idle ones are to balance are counted for the level above the last-level
+    /// cache, if there is one (up to 4.8).
+    pub counts_busy_above_cache: bool,
+    /// A domain falls due anew before it is balanced, as the last thing known; later, afterwards (up to 5.x).
+    pub due_after_balancing: bool,
+    /// The average idle time is rounded down (up to 5.x); later toward zero.
+    pub floors_idle_average: bool,
+    /// A busy CPU looks one tick earlier, so that not all domains fall due together (5.11).
+    pub busy_tick_early: bool,
+}
+
+/// How idle CPUs whose tick is stopped are taken care of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NohzScheme {
+    /// A busy CPU kicks an idle one, which balances for all (up to 4.16).
+    Kick,
+    /// It also does so to have blocked load aged, as long as a flag says that there may be some (4.17).
+    HasBlocked,
+    /// As long as some CPU is in a mask of those that may have some (2018 document).
+    StaleCpus,
+    /// There are more reasons, and a CPU that goes idle leaves ageing to its idle loop (5.15).
+    Reasons,
 }
 
 impl BalanceRules {
     /// Linux 2.6.29.
     pub const LINUX_2_6_29: Self = Self { by_weight: true, ..Self::LINUX_6_1 };
+
+    /// Linux 4.6.
+    pub const LINUX_4_6: Self =
+        Self { by_load: Some(ByLoad::LINUX_4_6), counts_busy_above_cache: true, ..Self::LINUX_4_11 };
+
+    /// Linux 4.11.
+    pub const LINUX_4_11: Self = Self {
+        newidle_gate: NewIdleGate::MigrationCost,
+        by_load: Some(ByLoad::LINUX_4_11),
+        nohz: NohzScheme::Kick,
+        due_after_balancing: true,
+        floors_idle_average: true,
+        busy_tick_early: false,
+        ..Self::LINUX_6_1
+    };
+
+    /// Linux 4.16.
+    pub const LINUX_4_16: Self = Self { by_load: Some(ByLoad::LINUX_4_17), ..Self::LINUX_4_11 };
+
+    /// Linux 4.17.
+    pub const LINUX_4_17: Self = Self { nohz: NohzScheme::HasBlocked, ..Self::LINUX_4_16 };
 
     /// Linux 6.1 (6.1.192).
     pub const LINUX_6_1: Self = Self {
@@ -84,6 +133,12 @@ impl BalanceRules {
         bigger_left_out_first: true,
         placed_by_allowed_cpus: true,
         by_weight: false,
+        by_load: None,
+        nohz: NohzScheme::Reasons,
+        counts_busy_above_cache: false,
+        due_after_balancing: false,
+        floors_idle_average: false,
+        busy_tick_early: true,
     };
 
     /// Linux 6.6.
@@ -113,6 +168,12 @@ impl BalanceRules {
         bigger_left_out_first: true,
         placed_by_allowed_cpus: true,
         by_weight: false,
+        by_load: None,
+        nohz: NohzScheme::Reasons,
+        counts_busy_above_cache: false,
+        due_after_balancing: false,
+        floors_idle_average: false,
+        busy_tick_early: true,
     };
 
     /// Linux 6.18 (6.18.2).

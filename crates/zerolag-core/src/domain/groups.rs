@@ -39,8 +39,12 @@ impl Build<'_> {
             for level in 0..self.chains[cpu].len() {
                 let id = self.chains[cpu][level];
                 if self.out.domains[id].flags.contains(DomainFlags::OVERLAP) {
-                    let groups = self.overlapping_groups(cpu, id, &mut made);
-                    self.out.domains[id].ring = self.link(&groups);
+                    self.out.domains[id].ring = if self.input.rules.overlaps_from_first {
+                        self.ring_from_first(cpu, id, &mut made)
+                    } else {
+                        let groups = self.overlapping_groups(cpu, id, &mut made);
+                        self.link(&groups)
+                    };
                 }
             }
         }
@@ -106,6 +110,35 @@ impl Build<'_> {
             groups.push(group);
         }
         groups
+    }
+
+    /// The same in the old way: going up from the first CPU of the span. Who may balance for a group is said where
+    /// its capacity is, which all groups that begin with the same CPU share, and stays as it was said first. The
+    /// domain's CPU looks first at the group that it balances for, else at the first that it is in.
+    fn ring_from_first(&mut self, cpu: CpuId, id: DomainId, made: &mut Made) -> Ring {
+        let domain = &self.out.domains[id];
+        let level = domain.depth as usize;
+        let span = self.spans.sets[domain.span].clone();
+        let with_level: CpuSet = span.iter().filter(|&i| self.chains[i].len() > level).collect();
+        let mut covered = CpuSet::new();
+        let mut groups = Vec::new();
+        let mut first = None;
+        for i in with_level.iter() {
+            if covered.contains(i) {
+                continue;
+            }
+            let (part, flags) = self.part_below(i, level);
+            let mask = self.spans.sets[part].iter().filter(|&c| with_level.contains(c)).collect();
+            let balance = self.spans.intern(mask);
+            let group = self.group(part, flags, (level, i), balance, made);
+            let mask = &self.spans.sets[self.out.groups[group].balance];
+            if first.is_none() && self.spans.sets[part].contains(cpu) || mask.first() == Some(cpu) {
+                first = Some(groups.len() as u32);
+            }
+            covered.insert_all(&self.spans.sets[part]);
+            groups.push(group);
+        }
+        Ring { first: first.unwrap_or(0), ..self.link(&groups) }
     }
 
     /// The level whose part below, as seen from `cpu`, lies within the span.

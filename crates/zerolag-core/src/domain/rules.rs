@@ -36,6 +36,10 @@ pub struct DomainRules {
     /// Tasks are spread over the cores of a last-level cache (4.16); before, only over threads and over the
     /// parts of a package.
     pub spread_within_cache: bool,
+    /// Groups that overlap are looked for from the first CPU of the span, whoever's domain it is, and whoever has a
+    /// domain of the level may balance for any of them (up to 4.11); later from the domain's own CPU, and only those
+    /// may who see the group the same way.
+    pub overlaps_from_first: bool,
     /// Some imbalance between nodes is allowed (5.18); before, none.
     pub numa_imbalance: bool,
     /// The computing power of a core with several threads, which they share equally (`smt_gain`, before 5.x).
@@ -74,6 +78,7 @@ impl DomainRules {
         reclaim_distance: 30,
         asymmetry: true,
         spread_within_cache: true,
+        overlaps_from_first: false,
         numa_imbalance: true,
         smt_gain: None,
         load_indexes: false,
@@ -97,9 +102,9 @@ impl DomainRules {
         ..Self::LINUX_6_1
     };
 
-    /// Linux 4.6 to 4.11. Groups that overlap and the masks of who balances for them were built differently
-    /// then where nodes have more than two distances; this builds them the later way.
-    pub const LINUX_4_6: Self = Self { spread_within_cache: false, ..Self::LINUX_4_17 };
+    /// Linux 4.6 to 4.11.
+    pub const LINUX_4_6: Self =
+        Self { spread_within_cache: false, overlaps_from_first: true, ..Self::LINUX_4_17 };
 
     /// Linux 2.6.29 for x86. It calls the levels SIBLING, MC, CPU and NODE; one across all nodes, ALLNODES, is
     /// taken for another NODE.

@@ -23,6 +23,7 @@ use crate::ids::{CpuId, EntityId, QueueId, TaskId};
 use crate::pelt::Sample;
 use crate::scheduler::Scheduler;
 use crate::units::Weight;
+use crate::variants::BlockedEntities;
 
 impl Scheduler {
     /// Ages everything on a CPU that has load.
@@ -30,7 +31,7 @@ impl Scheduler {
         let jiffies = self.jiffies();
         self.cpus[cpu].balance.last_blocked_update = jiffies;
         self.update_clock(cpu);
-        let rt_blocked = self.age_realtime(cpu);
+        let rt_blocked = !self.tracks_earlier() && self.age_realtime(cpu);
         let fair_blocked = self.age_fair(cpu);
         if !rt_blocked && !fair_blocked {
             self.cpus[cpu].balance.has_blocked_load = false;
@@ -60,10 +61,18 @@ impl Scheduler {
                     self.queues[q].throttle.note_idle();
                 }
             }
-            if let Some(se) = self.queues[q].entity.filter(|&se| !self.nothing_to_hand_up(q, se)) {
-                self.update_load(self.entities[se].queue, se, LoadUpdate::AgeAndReport);
+            let rules = self.config.variants.load;
+            let reports = rules.blocked_entities == BlockedEntities::IfAny;
+            let what = if reports { LoadUpdate::AgeAndReport } else { LoadUpdate::Age };
+            let hands_up = |&se: &EntityId| match rules.blocked_entities {
+                BlockedEntities::None => false,
+                BlockedEntities::All => true,
+                BlockedEntities::IfAnyQuietly | BlockedEntities::IfAny => !self.nothing_to_hand_up(q, se),
+            };
+            if let Some(se) = self.queues[q].entity.filter(hands_up) {
+                self.update_load(self.entities[se].queue, se, what);
             }
-            if self.is_fully_decayed(cpu, q) {
+            if rules.unlists_decayed && self.is_fully_decayed(cpu, q) {
                 self.cpus[cpu].leaf.remove(&mut self.queues, q);
             }
             let avg = &self.queues[q].avg;

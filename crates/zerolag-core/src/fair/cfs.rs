@@ -37,7 +37,7 @@
 use core::cmp::Ordering;
 
 use crate::config::Tunables;
-use crate::entity::{Entity, inverse_of, scale_by_weights};
+use crate::entity::{Entity, inverse_of_table, scale_by_weights};
 use crate::fair::queue::CfsRq;
 use crate::fair::timeline::{Entities, successor};
 use crate::fair::{Dequeue, Enqueue};
@@ -47,6 +47,7 @@ use crate::nice::{LoadWeight, Policy};
 use crate::scheduler::Scheduler;
 use crate::task::{OnRq, TaskState};
 use crate::units::{Nanos, VDelta, VTime};
+use crate::variants::MinOnLeaving;
 
 /// A sleep so long that vruntimes may have wrapped meanwhile: `min` advances at most 1024 times as fast as
 /// time, and differences are good up to 2^63.
@@ -65,9 +66,11 @@ impl Tunables {
 
 impl CfsRq {
     /// Moves `min` forward to the least vruntime of those that compete (`update_min_vruntime()`).
+    /// `leaver_holds` = the running entity counts even if it has left.
     #[inline]
-    pub(crate) fn advance_min_vruntime(&mut self, entities: &Entities) {
-        let curr = self.competing_curr(entities).map(|c| entities[c].vruntime);
+    pub(crate) fn advance_min_vruntime(&mut self, entities: &Entities, leaver_holds: bool) {
+        let curr = if leaver_holds { self.curr } else { self.competing_curr(entities) };
+        let curr = curr.map(|c| entities[c].vruntime);
         let first = self.timeline.first().map(|f| entities[f].vruntime);
         let least = match (curr, first) {
             (Some(c), Some(f)) => c.min(f),
@@ -143,6 +146,7 @@ impl Scheduler {
     /// in at each level.
     pub(crate) fn cfs_slice(&self, q: QueueId, se: EntityId) -> Nanos {
         let (features, tunables) = (self.config.features, &self.config.tunables);
+        let rules = self.config.variants.load;
         let queue = &self.queues[q];
         let nr = if features.has(Feature::AltPeriod) {
             self.queues[self.cpus[queue.cpu].root].h_nr_queued
@@ -157,7 +161,7 @@ impl Scheduler {
             if !entity.on_rq {
                 load.0 += entity.weight.0;
             }
-            slice = scale_by_weights(slice, entity.table_weight(), inverse_of(load));
+            slice = scale_by_weights(slice, rules.table(entity.weight), inverse_of_table(rules.table(load)));
             at = entity.parent;
         }
         if features.has(Feature::BaseSlice) {
@@ -174,7 +178,8 @@ impl Scheduler {
     /// How far behind `min` a waking entity may stand.
     fn sleeper_credit(&self, se: EntityId) -> VDelta {
         let tunables = &self.config.tunables;
-        let credit = if self.is_idle_entity(se) { tunables.min_granularity } else { tunables.latency };
+        let idle = self.config.variants.cfs.idle_credit && self.is_idle_entity(se);
+        let credit = if idle { tunables.min_granularity } else { tunables.latency };
         let halve = self.config.features.has(Feature::GentleFairSleepers);
         VDelta((credit.0 >> u32::from(halve)) as i64)
     }
@@ -182,7 +187,9 @@ impl Scheduler {
     fn slept_long(&self, q: QueueId, se: EntityId) -> bool {
         let last_ran = self.entities[se].exec_start;
         let now = self.cpus[self.queues[q].cpu].clock_task;
-        last_ran.0 != 0 && now.saturating_since(last_ran) > LONG_SLEEP
+        self.config.variants.cfs.forgets_long_sleeps
+            && last_ran.0 != 0
+            && now.saturating_since(last_ran) > LONG_SLEEP
     }
 
     fn place_sleeper(&mut self, q: QueueId, se: EntityId) {
@@ -194,7 +201,7 @@ impl Scheduler {
     /// An entity joins: if it did not sleep, or slept elsewhere, its vruntime is relative and becomes
     /// absolute; if it wakes up it gets the sleeper credit (`enqueue_entity()`).
     pub(crate) fn cfs_place(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
-        if !flags.wakeup || flags.migrated {
+        if (!flags.wakeup || flags.relative) && !flags.absolute {
             let min = self.queues[q].anchor;
             self.entities[se].vruntime += VDelta(min.0 as i64);
         }
@@ -210,8 +217,24 @@ impl Scheduler {
         if !flags.sleep {
             self.make_relative(q, se);
         }
-        if flags.moves || !flags.save {
-            self.queues[q].advance_min_vruntime(&self.entities);
+        let rules = self.config.variants.cfs;
+        let returns = flags.save && !flags.moves;
+        let moves_on = match rules.min_on_leaving {
+            MinOnLeaving::Always => true,
+            MinOnLeaving::IfReturning => returns,
+            MinOnLeaving::UnlessReturning => !returns,
+        };
+        if moves_on {
+            self.queues[q].advance_min_vruntime(&self.entities, rules.leaver_holds_min);
+        }
+    }
+
+    /// Kernels that make vruntimes absolute before the running entity is charged do so now.
+    pub(crate) fn make_absolute_early(&mut self, q: QueueId, se: EntityId, flags: &mut Enqueue) {
+        if self.config.variants.cfs.absolute_before_charge && (!flags.wakeup || flags.relative) {
+            let min = self.queues[q].anchor;
+            self.entities[se].vruntime += VDelta(min.0 as i64);
+            flags.absolute = true;
         }
     }
 
@@ -257,7 +280,8 @@ impl Scheduler {
         let entity = &self.entities[t.entity];
         t.on_rq != OnRq::No
             || entity.sum_exec == Nanos::ZERO
-            || (entity.avg.last_update_time.0 == 0 && self.wake_lists[t.cpu].contains(&task))
+            || ((entity.avg.last_update_time.0 == 0 || self.config.variants.cfs.absolute_before_charge)
+                && self.wake_lists[t.cpu].contains(&task))
     }
 
     /// A fair task is about to leave its queue for another group's, or the class. A sleeper's vruntime
@@ -286,6 +310,7 @@ impl Scheduler {
     pub(crate) fn cfs_migrate(&mut self, task: TaskId) {
         if matches!(self.tasks[task].state, TaskState::Sleeping | TaskState::Uninterruptible)
             && self.tasks[task].on_rq == OnRq::No
+            && !self.config.variants.cfs.absolute_before_charge
         {
             let se = self.tasks[task].entity;
             self.make_relative(self.entities[se].queue, se);

@@ -103,7 +103,7 @@ impl Scheduler {
     fn refresh_ancestor(&mut self, q: QueueId, se: EntityId, slice_below: Option<Nanos>) {
         self.update_load(q, se, LoadUpdate::AgeAndReport);
         self.note_runnable(se);
-        self.update_group_weight(se);
+        self.reweigh(q, se);
         if !self.config.variants.group_slices {
             return;
         }
@@ -128,16 +128,21 @@ impl Scheduler {
         if self.is_taken_from_limbo(task, flags) {
             return true;
         }
-        if !(self.entities[se].delayed && moving) {
+        let odd = self.config.variants.util_est == UtilEst::OddSample;
+        let stays = self.entities[se].delayed && moving;
+        if !(odd || stays) {
             self.util_est_dequeue(cpu, se);
         }
         // Whether the estimate sees the time up to now, or up to the last update before.
-        let late = self.config.variants.util_est == UtilEst::SampleAndAverage;
+        let late = odd || self.config.variants.util_est == UtilEst::SampleAndAverage;
         if flags.sleep && !late {
             self.util_est_update(cpu, se);
         }
         if !self.dequeue_hierarchy(cpu, se, flags) {
             return false;
+        }
+        if odd {
+            self.util_est_dequeue(cpu, se);
         }
         if flags.sleep && late {
             self.util_est_update(cpu, se);
@@ -256,6 +261,9 @@ impl Scheduler {
                 }
                 let se = self.pick_entity(q);
                 self.picked(q, se);
+                if self.config.variants.cfs.picked_is_no_buddy {
+                    self.clear_buddies(q, se);
+                }
                 if self.entities[se].delayed {
                     self.finish_delayed(cpu, se);
                     debug_assert!(
@@ -358,7 +366,7 @@ impl Scheduler {
             let q = self.entities[se].queue;
             self.update_curr(q);
             self.update_load(q, se, LoadUpdate::AgeAndReport);
-            self.update_group_weight(se);
+            self.reweigh(q, se);
             if precise {
                 self.resched(cpu);
             } else if !self.precise_timer_decides(cpu) {

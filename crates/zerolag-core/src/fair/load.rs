@@ -22,6 +22,7 @@ use crate::ids::{EntityId, QueueId, TaskId};
 use crate::pelt::{Sample, add_positive, floor_sum, sub_positive};
 use crate::scheduler::Scheduler;
 use crate::units::Instant;
+use crate::variants::Propagation;
 
 /// What an update of an entity's load is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,10 @@ impl Scheduler {
             return;
         }
         let now = self.queue_pelt_now(q);
+        if self.tracks_earlier() {
+            self.update_load_earlier(q, se, what, now);
+            return;
+        }
         let attached = self.entities[se].avg.last_update_time != Instant(0);
         // One switch comes here several times at the same moment: the later ones find everything done.
         let mut decayed = false;
@@ -121,6 +126,10 @@ impl Scheduler {
 
     /// Ages an entity that nobody waits for.
     pub(crate) fn age_blocked_entity(&mut self, se: EntityId, now: Instant) {
+        if self.tracks_earlier() {
+            self.age_blocked_earlier(se, now);
+            return;
+        }
         let entity = &mut self.entities[se];
         let weight = entity.table_weight();
         entity.avg.update(now, Sample::BLOCKED, weight);
@@ -129,6 +138,9 @@ impl Scheduler {
     /// Takes off what left while asleep, then ages the queue. Returns true if its averages changed.
     #[inline]
     pub(crate) fn age_queue(&mut self, q: QueueId, now: Instant) -> bool {
+        if self.tracks_earlier() {
+            return self.age_queue_earlier(q, now);
+        }
         let queue = &mut self.queues[q];
         let removed = queue.removed.nr != 0;
         if removed {
@@ -156,7 +168,7 @@ impl Scheduler {
         queue.avg.update(now, sample, 1) | removed
     }
 
-    fn mark_propagate(&mut self, q: QueueId, runnable_sum: i64) {
+    pub(super) fn mark_propagate(&mut self, q: QueueId, runnable_sum: i64) {
         let queue = &mut self.queues[q];
         queue.propagate = true;
         queue.prop_runnable_sum += runnable_sum;
@@ -183,6 +195,10 @@ impl Scheduler {
     /// The change of the weight itself happens in `set`, in between.
     #[inline]
     pub(crate) fn reweight_load(&mut self, q: QueueId, se: EntityId, set: impl FnOnce(&mut Entity)) {
+        if self.tracks_earlier() {
+            self.reweight_load_earlier(q, se, set);
+            return;
+        }
         self.sub_load(q, se);
         let entity = &mut self.entities[se];
         set(entity);
@@ -194,6 +210,10 @@ impl Scheduler {
     /// The entity's averages become part of the queue's (`attach_entity_load_avg()`). Its time is set to
     /// the queue's, so that from now on their periods end together.
     pub(crate) fn attach_load(&mut self, q: QueueId, se: EntityId) {
+        if self.tracks_earlier() {
+            self.attach_load_earlier(q, se);
+            return;
+        }
         let queue = &self.queues[q].avg;
         let (time, contrib, divider) = (queue.last_update_time, queue.period_contrib, queue.divider());
         let entity = &mut self.entities[se];
@@ -213,6 +233,10 @@ impl Scheduler {
 
     /// The entity's averages are no longer part of the queue's (`detach_entity_load_avg()`).
     pub(crate) fn detach_load(&mut self, q: QueueId, se: EntityId) {
+        if self.tracks_earlier() {
+            self.detach_load_earlier(q, se);
+            return;
+        }
         self.sub_load(q, se);
         let entity = &self.entities[se].avg;
         let avg = &mut self.queues[q].avg;
@@ -267,7 +291,7 @@ impl Scheduler {
     }
 
     /// The group ran when anything in it ran: its utilisation is that of the queue below.
-    fn follow_util(&mut self, q: QueueId, se: EntityId, below: QueueId) {
+    pub(super) fn follow_util(&mut self, q: QueueId, se: EntityId, below: QueueId) {
         let util_avg = self.queues[below].avg.util_avg;
         let avg = &mut self.queues[q].avg;
         let entity = &mut self.entities[se].avg;
@@ -344,8 +368,9 @@ impl Scheduler {
         let mut q = self.entities[se].queue;
         let mut at = self.entities[se].parent;
         // Above a throttled queue nothing of this is seen until it is unthrottled.
+        let lists = !self.tracks_earlier();
         while !self.is_cut_off(q) {
-            if !self.is_frozen(q) {
+            if lists && !self.is_frozen(q) {
                 self.add_leaf(q);
             }
             let Some(se) = at else { break };
@@ -367,6 +392,10 @@ impl Scheduler {
         if !self.config.variants.pelt {
             return;
         }
+        if self.tracks_earlier() {
+            self.attach_entity_earlier(se);
+            return;
+        }
         let q = self.entities[se].queue;
         let now = self.queue_pelt_now(q);
         if self.entities[se].avg.last_update_time != Instant(0)
@@ -383,7 +412,14 @@ impl Scheduler {
 
     /// An entity that is not queued leaves the load of its queue (`detach_entity_cfs_rq()`).
     pub(crate) fn detach_entity(&mut self, se: EntityId) {
-        if !self.config.variants.pelt || self.entities[se].avg.last_update_time == Instant(0) {
+        if !self.config.variants.pelt {
+            return;
+        }
+        if self.tracks_earlier() {
+            self.detach_entity_earlier(se);
+            return;
+        }
+        if self.entities[se].avg.last_update_time == Instant(0) {
             return;
         }
         let q = self.entities[se].queue;
@@ -396,18 +432,21 @@ impl Scheduler {
     /// A sleeping entity leaves: its load is put aside for the queue to drop at its next update, since that
     /// queue may be another CPU's (`remove_entity_load_avg()`).
     pub(crate) fn remove_load(&mut self, se: EntityId) {
-        if !self.config.variants.pelt {
+        let never = self.config.variants.load.propagation == Propagation::Never;
+        if !self.config.variants.pelt || never && self.entities[se].avg.last_update_time == Instant(0) {
             return;
         }
         let q = self.entities[se].queue;
         let last = self.queues[q].avg.last_update_time;
         self.age_blocked_entity(se, last);
+        let earlier = self.tracks_earlier();
         let avg = &self.entities[se].avg;
         let removed = &mut self.queues[q].removed;
         removed.nr += 1;
         removed.load_avg += avg.load_avg;
         removed.util_avg += avg.util_avg;
-        removed.runnable_avg += avg.runnable_avg;
+        // Before 5.7 what left is known by its runnable time instead.
+        removed.runnable_avg += if earlier { avg.load_sum } else { avg.runnable_avg };
     }
 
     /// Ages a task that sleeps to the time of the queue it sleeps in (`sync_entity_load_avg()`).
@@ -420,7 +459,7 @@ impl Scheduler {
     /// A sleeper leaves an idle CPU, whose clocks stood still: ages it for the idle time as well
     /// (`migrate_se_pelt_lag()`).
     pub(crate) fn age_for_idle_time(&mut self, se: EntityId) {
-        if !self.config.variants.pelt {
+        if !self.config.variants.pelt || !self.config.variants.load.idle_time_counts {
             return;
         }
         let entity = &self.entities[se];

@@ -27,6 +27,7 @@ mod class;
 pub mod domain_shares;
 #[cfg(test)]
 pub(crate) mod driver;
+mod earlier_load;
 mod eevdf;
 mod eevdf2023;
 pub(crate) mod leaf;

@@ -142,7 +142,8 @@ impl Scheduler {
     pub(super) fn charged(&mut self, q: QueueId, curr: EntityId) -> bool {
         match self.config.policy {
             FairPolicy::Cfs => {
-                self.queues[q].advance_min_vruntime(&self.entities);
+                let leaver_holds = self.config.variants.cfs.leaver_holds_min;
+                self.queues[q].advance_min_vruntime(&self.entities, leaver_holds);
                 false
             }
             FairPolicy::Cfs2009 => {

@@ -30,6 +30,8 @@ pub struct CfsRq {
     pub skip: Option<EntityId>,
     /// Sum of the weights of all that compete.
     pub load: Weight,
+    /// Sum of the weights that count for the load of those queued, before 5.7.
+    pub runnable_weight: Weight,
     /// What vruntimes are counted from: `zero_vruntime`, or `min_vruntime` in kernels that have that.
     pub anchor: VTime,
     /// Sum over the timeline of (vruntime - anchor) times table weight.
@@ -148,6 +150,7 @@ impl CfsRq {
             last: None,
             skip: None,
             load: Weight(0),
+            runnable_weight: Weight(0),
             anchor: VIRTUAL_TIME_START,
             key_weight_sum: 0,
             weight_sum: 0,
@@ -187,6 +190,11 @@ impl CfsRq {
     /// The next queue in that list.
     pub(crate) const fn leaf_next(&self) -> Option<QueueId> {
         self.leaf.next
+    }
+
+    /// The queue's part of its CPU's load, as last asked for.
+    pub const fn h_load(&self) -> u64 {
+        self.h_load
     }
 
     /// Sum over the waiting entities of (vruntime - anchor) times table weight (`avg_vruntime`).

@@ -11,6 +11,7 @@ use crate::ids::{EntityId, QueueId};
 use crate::scheduler::Scheduler;
 use crate::task::OnRq;
 use crate::units::{Instant, VDelta};
+use crate::variants::{LoadOnMove, Propagation};
 
 /// Why something is enqueued (`ENQUEUE_*`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +26,10 @@ pub(crate) struct Enqueue {
     pub(crate) delayed: bool,
     /// It was taken out for a change and comes back.
     pub(crate) restore: bool,
+    /// CFS: it woke up, and its vruntime is relative.
+    pub(crate) relative: bool,
+    /// CFS: its vruntime has been made absolute already.
+    pub(crate) absolute: bool,
 }
 
 /// Why something is dequeued (`DEQUEUE_*`).
@@ -53,7 +58,7 @@ impl Scheduler {
 
     /// The group's averages count how many are runnable in it, as of now.
     pub(crate) fn note_runnable(&mut self, se: EntityId) {
-        if let Some(below) = self.entities[se].my_queue {
+        if let Some(below) = self.entities[se].my_queue.filter(|_| !self.tracks_earlier()) {
             let below = &self.queues[below];
             self.entities[se].runnable_weight = below.h_nr_queued - below.h_nr_delayed;
         }
@@ -99,6 +104,8 @@ impl Scheduler {
 
     /// An entity joins a queue.
     pub(crate) fn enqueue_entity(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
+        let mut flags = flags;
+        self.make_absolute_early(q, se, &mut flags);
         let is_curr = self.queues[q].curr == Some(se);
         let before_charge = is_curr && self.places_before_charge(flags);
         if before_charge {
@@ -108,11 +115,23 @@ impl Scheduler {
         // Load first: the weight of a group depends on it, and the place depends on the weight.
         self.update_load(q, se, LoadUpdate::Join);
         self.note_runnable(se);
-        self.update_group_weight(se);
+        let rules = self.config.variants.load;
+        if rules.propagation != Propagation::ByTime {
+            self.add_runnable_load(q, se);
+        }
+        if !rules.weighed_from_below {
+            self.update_group_weight(se);
+        }
+        if rules.propagation == Propagation::ByTime {
+            self.add_runnable_load(q, se);
+        }
         if !before_charge {
             self.place(q, se, flags);
         }
         self.add_to_counts(q, se);
+        if rules.weighed_from_below {
+            self.reweigh(q, se);
+        }
         if flags.migrated && self.config.variants.sequence.moved_is_cold {
             self.entities[se].exec_start = Instant(0);
         }
@@ -141,9 +160,11 @@ impl Scheduler {
             self.set_delayed(se);
             return false;
         }
-        let migrating = self.entities[se].task().is_some_and(|t| self.tasks[t].on_rq == OnRq::Migrating);
+        let migrating = self.config.variants.load.on_move == LoadOnMove::DetachedWithin
+            && self.entities[se].task().is_some_and(|t| self.tasks[t].on_rq == OnRq::Migrating);
         self.update_load(q, se, if migrating { LoadUpdate::Leave } else { LoadUpdate::AgeAndReport });
         self.note_runnable(se);
+        self.sub_runnable_load(q, se);
         self.before_leaving(q, se, flags);
         if self.queues[q].curr != Some(se) {
             self.take_from_timeline(q, se);
@@ -151,7 +172,7 @@ impl Scheduler {
         self.entities[se].on_rq = false;
         self.sub_from_counts(q, se);
         self.settle_after_leave(q);
-        self.update_group_weight(se);
+        self.reweigh(q, se);
         self.after_leaving(q, se, flags);
         if flags.delayed {
             self.clear_delayed(se);
@@ -222,7 +243,9 @@ impl Scheduler {
 
     /// An entity becomes the running one at its level.
     pub(crate) fn set_next_entity(&mut self, q: QueueId, se: EntityId) {
-        self.favour_used(q, se);
+        if !self.config.variants.cfs.picked_is_no_buddy {
+            self.favour_used(q, se);
+        }
         if self.entities[se].on_rq {
             self.take_from_timeline(q, se);
             self.update_load(q, se, LoadUpdate::AgeAndReport);

@@ -24,7 +24,12 @@ pub(crate) struct TaskLink {
 }
 
 impl TaskList {
-    /// The task that was queued last.
+    /// The task that was picked or queued longest ago.
+    pub(crate) fn last(&self) -> Option<TaskId> {
+        self.last
+    }
+
+    /// The task that was picked or queued last.
     pub(crate) fn first(&self) -> Option<TaskId> {
         self.first
     }
@@ -32,11 +37,6 @@ impl TaskList {
     /// The one after, on the way to the end.
     pub(crate) fn after(tasks: &Tasks, task: TaskId) -> Option<TaskId> {
         tasks[task].link.next
-    }
-
-    /// The task that was picked or queued longest ago.
-    pub(crate) fn last(&self) -> Option<TaskId> {
-        self.last
     }
 
     /// The one before, on the way to the front.
@@ -64,6 +64,18 @@ impl TaskList {
         match next {
             Some(next) => tasks[next].link.prev = prev,
             None => self.last = prev,
+        }
+    }
+
+    pub(crate) fn move_to_back(&mut self, tasks: &mut Tasks, task: TaskId) {
+        if self.last != Some(task) {
+            self.remove(tasks, task);
+            tasks[task].link = TaskLink { prev: self.last, next: None };
+            match self.last {
+                Some(last) => tasks[last].link.next = Some(task),
+                None => self.first = Some(task),
+            }
+            self.last = Some(task);
         }
     }
 

@@ -16,6 +16,8 @@ use crate::variants::UtilEst;
 
 /// Differences below this are noise: 1 % of a CPU.
 const MARGIN: u64 = 1024 / 100;
+/// Set in the estimate while it is that of the last sleep, in 4.17.
+pub(super) const ODD_UNCHANGED: u32 = 1;
 /// The average moves by this fraction of the difference, as a shift.
 const WEIGHT_SHIFT: u32 = 2;
 
@@ -34,6 +36,7 @@ impl Scheduler {
         let avg = &self.entities[se].avg;
         let taken = avg.util_est & !UTIL_UNCHANGED;
         match self.config.variants.util_est {
+            UtilEst::OddSample => avg.util_est.max(avg.util_est_ewma),
             UtilEst::SampleAndAverage => taken.max(avg.util_est_ewma),
             UtilEst::WithinCapacity | UtilEst::Unbounded => taken,
         }
@@ -43,7 +46,7 @@ impl Scheduler {
         if !self.config.features.has(Feature::UtilEst) {
             return;
         }
-        let estimate = self.estimate(se);
+        let estimate = self.estimate(se) | self.odd_flag();
         let root = self.cpus[cpu].root;
         let sum = &mut self.queues[root].avg.util_est;
         *sum = sum.wrapping_add(estimate);
@@ -53,10 +56,17 @@ impl Scheduler {
         if !self.config.features.has(Feature::UtilEst) {
             return;
         }
-        let estimate = self.estimate(se);
+        let odd = self.odd_flag();
+        let estimate = self.estimate(se) | odd;
         let root = self.cpus[cpu].root;
-        let sum = &mut self.queues[root].avg.util_est;
-        *sum = sum.saturating_sub(estimate);
+        let queue = &mut self.queues[root];
+        let left = queue.avg.util_est.saturating_sub(estimate);
+        queue.avg.util_est = if odd != 0 && queue.nr_queued == 0 { 0 } else { left };
+    }
+
+    /// 4.17 sums estimates with their mark.
+    fn odd_flag(&self) -> u32 {
+        if self.config.variants.util_est == UtilEst::OddSample { ODD_UNCHANGED } else { 0 }
     }
 
     /// The task goes to sleep: takes its utilisation into the estimate.
@@ -68,6 +78,10 @@ impl Scheduler {
         let fast_up = self.config.features.has(Feature::UtilEstFastup);
         let form = self.config.variants.util_est;
         let avg = &mut self.entities[se].avg;
+        if form == UtilEst::OddSample {
+            avg.take_odd_sample();
+            return;
+        }
         if avg.util_est & UTIL_UNCHANGED != 0 {
             return;
         }
@@ -97,6 +111,21 @@ impl Scheduler {
 }
 
 impl SchedAvg {
+    /// Notes the utilisation as the last sample and takes it into the average, unless that would change by less
+    /// than the margin.
+    fn take_odd_sample(&mut self) {
+        if self.util_est & ODD_UNCHANGED != 0 {
+            return;
+        }
+        let sample = self.util_avg as u32 | ODD_UNCHANGED;
+        let average = self.util_est_ewma;
+        if u64::from(sample.abs_diff(average)) < MARGIN {
+            return;
+        }
+        let moved = (average << WEIGHT_SHIFT).wrapping_add(sample.wrapping_sub(average));
+        (self.util_est, self.util_est_ewma) = (sample, moved >> WEIGHT_SHIFT);
+    }
+
     /// Notes the utilisation as the last sample, and takes it into the average, which with `fast_up` rises
     /// at once. If both would change by less than the margin, nothing is noted.
     fn take_sample(&mut self, capacity: u64, fast_up: bool) {

@@ -3,9 +3,14 @@
 //! [`crate::features`].
 
 mod v2_6;
+mod v4;
 mod v6;
 
 pub(crate) use v2_6::{LINUX_2_6_29, LINUX_2_6_29_PW};
+pub(crate) use v4::{
+    LINUX_4_6, LINUX_4_6_UNPATCHED, LINUX_4_11, LINUX_4_11_UNPATCHED, LINUX_4_12, LINUX_4_16, LINUX_4_17,
+    LINUX_4_17_STALE,
+};
 pub(crate) use v6::{EEVDF_RFC, LINUX_6_1, LINUX_6_6, LINUX_6_12, LINUX_6_18};
 
 use crate::config::{FairPolicy, TunableScaling, Tunables};

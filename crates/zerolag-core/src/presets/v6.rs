@@ -7,8 +7,9 @@ use crate::domain::DomainRules;
 use crate::presets::{Preset, tunables};
 use crate::units::Nanos;
 use crate::variants::{
-    Anchor, BandwidthRules, ClockSkip, Descent, GroupReweight, InitialUtil, PreemptAt, Protection, Reweight,
-    Rounding, Search, Sequence, UtilEst, Variants, WakerRules, Yielding,
+    Anchor, BandwidthRules, CfsRules, ClockSkip, Descent, GroupReweight, InitialUtil, LoadRules, PreemptAt,
+    Protection, Reinstating, Reweight, Rounding, Search, Sequence, UtilEst, Variants, WakeRules, WakerRules,
+    Yielding,
 };
 
 /// Linux 6.1.192: the last long-term kernel with CFS.
@@ -113,6 +114,10 @@ pub(crate) const LINUX_6_12: Preset = Preset {
         pelt: true,
         group_reweight: GroupReweight::IfChangedAndPopulated,
         initial_util: InitialUtil::TableWeight,
+        load: LoadRules::LINUX_6_12,
+        cfs: CfsRules::LINUX_6_1,
+        reinstating: Reinstating::LINUX_6_1,
+        wake: WakeRules::LINUX_6_1,
         clock_skip: ClockSkip::FirstUpdate,
         sequence: Sequence::CURRENT,
         wakers: WakerRules::NONE,
@@ -151,6 +156,10 @@ pub(crate) const LINUX_6_18: Preset = Preset {
         pelt: true,
         group_reweight: GroupReweight::IfChangedAndPopulated,
         initial_util: InitialUtil::TableWeight,
+        load: LoadRules::LINUX_6_12,
+        cfs: CfsRules::LINUX_6_1,
+        reinstating: Reinstating::LINUX_6_1,
+        wake: WakeRules::LINUX_6_1,
         clock_skip: ClockSkip::FirstUpdate,
         sequence: Sequence::CURRENT,
         wakers: WakerRules::NONE,

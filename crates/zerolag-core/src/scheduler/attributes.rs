@@ -32,7 +32,8 @@ impl Scheduler {
         if t.nice == nice || t.state == TaskState::Dead {
             return;
         }
-        self.update_clock(t.cpu);
+        let cpu = t.cpu;
+        self.update_clock_for_change(cpu);
         if !self.tasks[task].policy.is_fair() {
             self.tasks[task].nice = nice;
             return;
@@ -41,9 +42,14 @@ impl Scheduler {
         if self.config.variants.sequence.renices_in_place {
             return self.renice_in_place(task, nice);
         }
-        let standing = self.take_out(task, false);
+        let rules = self.config.variants.reinstating;
+        let standing = self.take_out_for(task, false, rules.nice_keeps_running);
         self.tasks[task].nice = nice;
         self.set_load_weight(task);
+        if rules.nice_reschedules {
+            self.put_back_and_resched(task, standing, nice < old, nice > old);
+            return;
+        }
         self.put_back(task, standing);
         // The kernel compares priorities: a greater number is less urgent.
         self.priority_changed(task, standing, nice > old);
@@ -75,7 +81,7 @@ impl Scheduler {
         if t.state == TaskState::Dead {
             return;
         }
-        self.update_clock(t.cpu);
+        self.update_clock_for_change(t.cpu);
         let t = &self.tasks[task];
         // Idle tasks have no slice of their own: what they are given is ignored.
         let takes_slice =
@@ -173,7 +179,7 @@ impl Scheduler {
             }
             _ => {}
         }
-        self.update_clock(cpu);
+        self.update_clock_for_change(cpu);
         let standing = self.take_out(task, true);
         self.tasks[task].group = group;
         if self.tasks[task].policy.is_fair() {
@@ -193,6 +199,19 @@ impl Scheduler {
 
     /// Takes a task out for a change; `moves` = which may put it into another place.
     pub(super) fn take_out(&mut self, task: TaskId, moves: bool) -> Standing {
+        self.take_out_for(task, moves, false)
+    }
+
+    /// Before a change the CPU's clock is brought up to date; in early kernels only if that takes the task
+    /// out of its queue.
+    pub(super) fn update_clock_for_change(&mut self, cpu: CpuId) {
+        if self.config.variants.reinstating.updates_clock {
+            self.update_clock(cpu);
+        }
+    }
+
+    /// The same; with `keeps_running` one that runs is only taken out of its queue.
+    fn take_out_for(&mut self, task: TaskId, moves: bool, keeps_running: bool) -> Standing {
         let t = &self.tasks[task];
         let standing = Standing {
             cpu: t.cpu,
@@ -200,19 +219,40 @@ impl Scheduler {
             running: self.cpus[t.cpu].curr == Some(task),
         };
         if standing.queued {
+            if !self.config.variants.reinstating.updates_clock {
+                self.update_clock(standing.cpu);
+            }
             self.dequeue(task, Dequeue { save: true, moves, ..Dequeue::default() });
         }
-        if standing.running {
+        if standing.running && !keeps_running {
             self.put_prev(standing.cpu, Some(task));
         }
         standing
     }
 
+    /// Puts a task back whose nice level changed. Somebody else is picked if it became more urgent, or less
+    /// urgent while it runs.
+    fn put_back_and_resched(&mut self, task: TaskId, standing: Standing, more: bool, less: bool) {
+        let keeps_running = self.config.variants.reinstating.nice_keeps_running;
+        if standing.queued {
+            self.enqueue(task, Enqueue { restore: true, ..Enqueue::default() });
+            if more || less && standing.running {
+                self.resched(standing.cpu);
+            }
+        }
+        if standing.running && !keeps_running {
+            self.set_current(standing.cpu, task);
+        }
+    }
+
     pub(super) fn put_back(&mut self, task: TaskId, standing: Standing) {
+        if self.config.variants.reinstating.runs_before_queued && standing.running {
+            self.set_current(standing.cpu, task);
+        }
         if standing.queued {
             self.enqueue(task, Enqueue { restore: true, ..Enqueue::default() });
         }
-        if standing.running {
+        if !self.config.variants.reinstating.runs_before_queued && standing.running {
             self.set_current(standing.cpu, task);
         }
     }

@@ -15,7 +15,7 @@ use crate::latency::{LatencyError, LatencyNice};
 use crate::nice::{LoadWeight, Nice, WEIGHT_IDLE};
 use crate::scheduler::Scheduler;
 use crate::units::{Instant, Weight};
-use crate::variants::GroupReweight;
+use crate::variants::{GroupReweight, Propagation};
 
 impl Scheduler {
     /// A new group below `parent`, with the default shares.
@@ -32,6 +32,9 @@ impl Scheduler {
             entity.parent = above.entity;
             entity.depth = above.entity.map_or(0, |p| self.entities[p].depth + 1);
             entity.my_queue = Some(queue);
+            if !self.config.variants.load.invariant_clock {
+                entity.set_first_load(&self.config.variants.load);
+            }
             if self.config.variants.latency_nice {
                 entity.slice = self.config.tunables.base_slice;
             }
@@ -55,6 +58,9 @@ impl Scheduler {
             return group;
         }
         for cpu in cpus {
+            if self.config.variants.load.propagation == Propagation::Never {
+                break;
+            }
             self.update_clock(cpu);
             let place = self.groups[group].on(cpu);
             if let Some(se) = place.entity {

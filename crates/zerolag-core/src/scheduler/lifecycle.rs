@@ -13,20 +13,62 @@ use crate::features::Feature;
 use crate::ids::{CpuId, GroupId, TaskId};
 use crate::latency::LatencyNice;
 use crate::nice::Policy;
-use crate::pelt::SchedAvg;
+use crate::pelt::{LOAD_AVG_MAX, SchedAvg};
 use crate::scheduler::{Arrival, Scheduler};
 use crate::task::{OnRq, Task, TaskSpec, TaskState, Waker, only_member};
 use crate::units::{Instant, Nanos};
-use crate::variants::InitialUtil;
+use crate::variants::{FirstLoad, InitialUtil, LoadRules, LoadTracking};
 use crate::wake::Cause;
 use crate::wake::memory::WakeStats;
 
+/// Nearly a whole period, so that the first update ends one.
+const FIRST_PERIOD_CONTRIB: u32 = 1023;
 /// Bounds of a slice that a task asks for: 0.1 to 100 ms.
 const SLICE_MIN: Nanos = Nanos(100_000);
 const SLICE_MAX: Nanos = Nanos(100_000_000);
 
 pub(super) fn clamp_slice(slice: Nanos) -> Nanos {
     slice.clamp(SLICE_MIN, SLICE_MAX)
+}
+
+impl Entity {
+    /// A new entity's load. Tasks are taken for heavy until they have shown what they are
+    /// (`init_entity_runnable_average()`).
+    pub(crate) fn set_first_load(&mut self, rules: &LoadRules) {
+        let load = if self.is_task() { rules.table(self.weight) } else { 0 };
+        match rules.first {
+            FirstLoad::Full if self.is_task() => {}
+            FirstLoad::Full => self.set_full_load(),
+            FirstLoad::FullLoad => {
+                self.avg = SchedAvg {
+                    period_contrib: FIRST_PERIOD_CONTRIB,
+                    load_avg: load,
+                    load_sum: load * u64::from(LOAD_AVG_MAX),
+                    ..SchedAvg::default()
+                };
+            }
+            FirstLoad::AlignedLoad => {
+                self.avg = SchedAvg { load_avg: load, ..SchedAvg::default() };
+                if rules.tracking == LoadTracking::RunnableWeight {
+                    self.avg.runnable_avg = load;
+                    self.runnable_weight = self.weight.0 as u32;
+                }
+            }
+        }
+    }
+
+    /// As if it had always run.
+    fn set_full_load(&mut self) {
+        let load = self.table_weight();
+        self.avg = SchedAvg {
+            period_contrib: FIRST_PERIOD_CONTRIB,
+            load_avg: load,
+            load_sum: load * u64::from(LOAD_AVG_MAX),
+            util_avg: 1024,
+            util_sum: 1024 * LOAD_AVG_MAX,
+            ..SchedAvg::default()
+        };
+    }
 }
 
 impl Scheduler {
@@ -49,7 +91,7 @@ impl Scheduler {
         let base_slice = self.config.tunables.base_slice;
         entity.slice = slice.map_or_else(|| spec.latency_nice.request(base_slice), clamp_slice);
         // Taken for heavy until it has shown what it is.
-        entity.avg = SchedAvg { load_avg: entity.table_weight(), ..SchedAvg::default() };
+        entity.set_first_load(&self.config.variants.load);
         let se = match self.free_entities.pop() {
             Some(id) => {
                 self.entities[id] = entity;
@@ -97,6 +139,9 @@ impl Scheduler {
         }
         if spec.policy.is_fair() {
             self.fair_fork(se);
+            if self.config.variants.load.first == FirstLoad::Full {
+                self.join_group_at_fork(task);
+            }
         }
         self.trace(spec.cpu, EventKind::Fork { parent, child: task });
         task
@@ -131,7 +176,7 @@ impl Scheduler {
         self.set_task_rq(task, cpu, self.tasks[task].group);
         (self.tasks[task].cpu, self.tasks[task].wake_cpu) = (cpu, cpu);
         self.update_clock(cpu);
-        self.init_utilisation(task);
+        self.init_load(task);
         if self.tasks[task].policy.is_fair() {
             self.fair_start(this_cpu, task);
         }
@@ -140,6 +185,26 @@ impl Scheduler {
         self.trace(this_cpu, EventKind::WakeupNew { task, target: cpu });
         self.check_preempt(cpu, task, Arrival::New);
         true
+    }
+
+    /// What a new task's load is before it is queued for the first time.
+    fn init_load(&mut self, task: TaskId) {
+        let se = self.tasks[task].entity;
+        match self.config.variants.load.first {
+            FirstLoad::Full => self.entities[se].set_full_load(),
+            _ => self.init_utilisation(task),
+        }
+    }
+
+    /// In early kernels a new task first belongs to its parent's group, and is then moved to its own, which
+    /// is the same.
+    fn join_group_at_fork(&mut self, task: TaskId) {
+        let t = &self.tasks[task];
+        let (cpu, group, se) = (t.cpu, t.group, t.entity);
+        self.fair_detach(task);
+        self.entities[se].avg.last_update_time = Instant(0);
+        self.set_task_rq(task, cpu, group);
+        self.fair_attach(task);
     }
 
     /// The first guess at a task's utilisation: what tasks of its weight use on that CPU, but no more than
@@ -156,7 +221,8 @@ impl Scheduler {
             self.entities[se].avg.last_update_time = self.queue_pelt_now(q);
             return;
         }
-        let capacity = i64::from(self.cpus[cpu].capacity.0);
+        let earlier = self.config.variants.load.tracking != LoadTracking::RunnableTime;
+        let capacity = if earlier { 1024 } else { i64::from(self.cpus[cpu].capacity.0) };
         let queue = &self.queues[q].avg;
         let room = (capacity - queue.util_avg as i64) / 2;
         let weight = match self.config.variants.initial_util {
@@ -171,7 +237,14 @@ impl Scheduler {
                 util => (util * weight / (queue.load_avg + 1)).min(room),
             };
         }
-        avg.runnable_avg = avg.util_avg;
+        if !earlier {
+            avg.runnable_avg = avg.util_avg;
+            return;
+        }
+        if self.config.variants.load.first == FirstLoad::FullLoad && room > 0 {
+            avg.util_sum = (avg.util_avg * u64::from(LOAD_AVG_MAX)) as u32;
+        }
+        self.attach_entity(se);
     }
 
     /// Makes the task's entity belong to its group's queue on `cpu` (`set_task_rq()`). If it is attached

@@ -16,7 +16,8 @@ use crate::latency::LatencyNice;
 use crate::rq::Rq;
 use crate::scheduler::Scheduler;
 use crate::topology::Topology;
-use crate::units::{Instant, Jiffies, Weight};
+use crate::units::{Capacity, Instant, Jiffies, Weight};
+use crate::variants::Propagation;
 
 impl Scheduler {
     /// A machine that has just been switched on: all CPUs of `topology` that are online are idle and have
@@ -26,8 +27,21 @@ impl Scheduler {
         let mut scheduler = Self::bare(config, topology, domains, states);
         for (cpu, &capacity) in free.iter() {
             scheduler.cpus[cpu].balance.cpu_capacity = capacity;
+            if !scheduler.config.variants.load.invariant_clock {
+                // Threads of a core share its capacity.
+                scheduler.cpus[cpu].capacity = Capacity(capacity);
+            }
         }
         scheduler.has_domains = true;
+        if scheduler.config.variants.balance.counts_busy_above_cache {
+            for cpu in scheduler.cpus.ids() {
+                if let Some(shared) =
+                    scheduler.domains.cpu(cpu).shared.filter(|_| !scheduler.counts_busy(cpu))
+                {
+                    scheduler.states.shared[shared].nr_busy_cpus = -1;
+                }
+            }
+        }
         let online = scheduler.online.len();
         scheduler.max_balance_interval = TickTime::max_interval(scheduler.config.hz, online);
         scheduler.note_domains();
@@ -51,7 +65,10 @@ impl Scheduler {
         let mut cpus: IdVec<CpuId, Rq> = IdVec::new();
         let mut per_cpu = Vec::new();
         for cpu in topology.cpus() {
-            let queue = queues.push(CfsRq::new(cpu, GroupId::ROOT, None));
+            let mut root = CfsRq::new(cpu, GroupId::ROOT, None);
+            let rules = config.variants.load;
+            root.propagate = rules.propagation != Propagation::Never && !rules.invariant_clock;
+            let queue = queues.push(root);
             let mut rq = Rq::new(queue, topology.capacity(cpu), &config);
             rq.siblings = topology.core(cpu).and(topology.online());
             cpus.push(rq);

@@ -11,6 +11,7 @@ use crate::scheduler::attributes::Standing;
 use crate::scheduler::{Effect, Scheduler, StopWork};
 use crate::task::OnRq;
 use crate::units::Instant;
+use crate::variants::LoadOnMove;
 use crate::wake::Cause;
 
 impl Scheduler {
@@ -22,9 +23,16 @@ impl Scheduler {
             self.trace(from, EventKind::Migrate { task, from, to: cpu });
             if self.tasks[task].policy.is_fair() {
                 self.fair_migrate(task, cpu);
-                if self.tasks[task].on_rq != OnRq::Migrating {
+                let on_move = self.config.variants.load.on_move;
+                if self.tasks[task].on_rq != OnRq::Migrating || on_move == LoadOnMove::Removed {
                     self.remove_load(se);
                     self.age_for_idle_time(se);
+                } else if on_move == LoadOnMove::DetachedAfter {
+                    self.detach_entity(se);
+                }
+                if on_move != LoadOnMove::DetachedWithin {
+                    // It is not cache hot any more; later kernels say so when it is enqueued.
+                    self.entities[se].exec_start = Instant(0);
                 }
                 // Detached: it will be attached where it is enqueued next.
                 self.entities[se].avg.last_update_time = Instant(0);
@@ -74,7 +82,7 @@ impl Scheduler {
     pub fn set_affinity(&mut self, now: Instant, this_cpu: CpuId, task: TaskId, cpus: CpuSet) -> bool {
         self.at(now);
         let from = self.tasks[task].cpu;
-        self.update_clock(from);
+        self.update_clock_for_change(from);
         if self.tasks[task].affinity == cpus {
             return true;
         }

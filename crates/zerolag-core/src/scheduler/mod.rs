@@ -17,6 +17,7 @@
 //! | [`Effect::ThrottleWork`] | calls [`Scheduler::return_to_user`] on that CPU when the task that runs there returns to user mode: at once, if the caller does not model the kernel's own time |
 //! | [`Effect::UnthrottleIpi`] | calls [`Scheduler::finish_unthrottling`] on that CPU, as an inter-processor interrupt would |
 //! | [`Effect::Hrtick`] | sets, or clears, a timer that calls [`Scheduler::hrtick`] |
+//! | [`Effect::BlockedLoad`] | counts it, or not |
 //! | [`Effect::Trace`] | looks at it, or not: what happened, for observers |
 //!
 //! Effects come in the order in which they arose. Beyond that the caller calls [`Scheduler::tick`]
@@ -42,7 +43,7 @@ mod wakeup;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::balance::nohz::Nohz;
+use crate::balance::nohz::{BlockedDeed, Nohz};
 use crate::config::Config;
 use crate::cpu_set::CpuSet;
 use crate::domain::{DomainStates, Domains, Partitions};
@@ -115,6 +116,13 @@ pub enum Effect {
     /// The task that is about to run on this CPU is to be throttled when it returns to user mode.
     ThrottleWork {
         /// The CPU.
+        cpu: CpuId,
+    },
+    /// Something was done about load that decays on idle CPUs. Only produced while tracing.
+    BlockedLoad {
+        /// What.
+        deed: BlockedDeed,
+        /// To the load of which CPU, or by which CPU a pass is made.
         cpu: CpuId,
     },
     /// Something observable happened.
@@ -242,6 +250,11 @@ impl Scheduler {
         &self.groups
     }
 
+    /// Idle CPUs without a tick, and what is to be done for them.
+    pub fn nohz(&self) -> &Nohz {
+        &self.nohz
+    }
+
     /// The next effect; see the module's documentation for what to do with it.
     #[must_use]
     pub fn poll(&mut self) -> Option<Effect> {
@@ -263,6 +276,14 @@ impl Scheduler {
     #[inline]
     pub(crate) fn push(&mut self, effect: Effect) {
         self.effects.push_back(effect);
+    }
+
+    /// An effect that is of interest to observers only.
+    #[inline]
+    pub(crate) fn push_traced(&mut self, effect: Effect) {
+        if self.tracing {
+            self.effects.push_back(effect);
+        }
     }
 
     #[inline]

@@ -123,6 +123,7 @@ impl Scheduler {
                 }
             }
         }
+        self.tick_history(cpu);
         self.cpus[cpu].balance.idle_at_tick = if by_weight { self.runs_idle(cpu) } else { self.is_idle(cpu) };
         self.balance_trigger(cpu);
         self.cpus[cpu].need_resched
@@ -358,8 +359,9 @@ impl Scheduler {
 
     /// The task is the last of those queued to be taken for cold.
     fn note_fair_use(&mut self, cpu: CpuId, task: TaskId) {
-        let by_use = self.has_domains && !self.config.variants.balance.by_weight;
-        if by_use && self.tasks[task].on_rq == OnRq::Queued {
+        let rules = self.config.variants.balance;
+        let by_use = !rules.by_weight && rules.by_load.is_none_or(|rules| rules.longest_waiting_first);
+        if by_use && self.has_domains && self.tasks[task].on_rq == OnRq::Queued {
             self.cpus[cpu].cfs_tasks.move_to_front(&mut self.tasks, task);
         }
     }

@@ -63,6 +63,12 @@ impl Scheduler {
             self.wake_delayed(this_cpu, task);
             return true;
         }
+        if self.config.variants.cfs.absolute_before_charge && self.tasks[task].policy.is_fair() {
+            // Before anybody knows where it will go.
+            let se = self.tasks[task].entity;
+            self.make_relative(self.entities[se].queue, se);
+            self.record_wakee(this_cpu, task);
+        }
         let previous = self.tasks[task].wake_cpu;
         let cpu = self.select_cpu(this_cpu, task, previous, Cause::Wake { sync });
         let migrated = cpu != self.tasks[task].cpu;
@@ -118,13 +124,14 @@ impl Scheduler {
     fn activate_wakee(&mut self, this_cpu: CpuId, task: TaskId, migrated: bool, sync: bool, from: WokenFrom) {
         let cpu = self.tasks[task].cpu;
         self.remember_woken(task);
-        self.enqueue(task, Enqueue { wakeup: true, migrated, ..Enqueue::default() });
+        let relative = migrated || self.config.variants.cfs.absolute_before_charge;
+        self.enqueue(task, Enqueue { wakeup: true, migrated, relative, ..Enqueue::default() });
         self.tasks[task].on_rq = OnRq::Queued;
         self.remember_wakeup(this_cpu, from);
         self.check_preempt(cpu, task, Arrival::Woken { sync });
         self.tasks[task].state = TaskState::Runnable;
         let rq = &mut self.cpus[cpu];
-        rq.balance.idle_ends(rq.clock);
+        rq.balance.idle_ends(rq.clock, self.config.variants.balance.floors_idle_average);
         self.trace(this_cpu, EventKind::Wakeup { task, target: cpu });
     }
 
@@ -134,7 +141,10 @@ impl Scheduler {
         if !self.may_run_on(task, cpu) {
             return false;
         }
-        !self.share_cache(this_cpu, cpu) || cpu != this_cpu && self.cpus[cpu].nr_running == 0
+        !self.share_cache(this_cpu, cpu)
+            || self.config.variants.wake.idle_cpus_take_wakees
+                && cpu != this_cpu
+                && self.cpus[cpu].nr_running == 0
     }
 
     /// A task became runnable on `cpu`: does it take over? (`wakeup_preempt()`)

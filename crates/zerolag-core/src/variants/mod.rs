@@ -3,15 +3,24 @@
 //! choices in it by subject.
 
 mod bandwidth;
+mod cfs;
 mod eevdf;
 mod load;
+mod reinstating;
 mod switching;
+mod wake;
 mod wakers;
 
 pub use bandwidth::{BandwidthRules, Throttling};
+pub use cfs::{CfsRules, MinOnLeaving};
 pub use eevdf::{Anchor, PreemptAt, Protection, Reweight, Rounding, Search, Yielding};
-pub use load::{GroupReweight, InitialUtil, UtilEst};
+pub use load::{
+    BlockedEntities, FirstLoad, FudgeUnits, GroupReweight, GroupShare, InitialUtil, LoadHistory, LoadOnMove,
+    LoadRules, LoadTracking, Propagation, ShareLoad, UtilEst,
+};
+pub use reinstating::Reinstating;
 pub use switching::{ClockSkip, Descent, Sequence};
+pub use wake::{AffineBy, IdleSearch, IdlestBy, WakeRules};
 pub use wakers::{AsymGran, WakerMemory, WakerRules};
 
 use crate::balance::BalanceRules;
@@ -62,6 +71,12 @@ pub struct Variants {
     pub pelt: bool,
     /// When the weight of a group's entity is set anew.
     pub group_reweight: GroupReweight,
+    /// How load is tracked.
+    pub load: LoadRules,
+    /// What CFS did differently.
+    pub cfs: CfsRules,
+    /// How a task is changed while it is queued or runs.
+    pub reinstating: Reinstating,
     /// How a new task's utilisation is guessed.
     pub initial_util: InitialUtil,
     /// How long a request to leave the clock alone holds, once rescheduling has begun.
@@ -70,6 +85,8 @@ pub struct Variants {
     pub sequence: Sequence,
     /// How tasks that wake others are treated.
     pub wakers: WakerRules,
+    /// Where tasks that become runnable go.
+    pub wake: WakeRules,
     /// In which order the levels of the hierarchy learn whom they run, if nothing fair ran before.
     pub descent: Descent,
     /// A task that is picked and runs already counts as starting: whether it is a misfit is looked at anew, and

@@ -12,6 +12,7 @@ use crate::ids::{CpuId, DomainId, TaskId};
 use crate::scheduler::Scheduler;
 use crate::task::Waker;
 use crate::units::Jiffies;
+use crate::variants::AffineBy;
 
 impl Waker {
     /// The count of flips is halved if more than a second has passed.
@@ -28,7 +29,7 @@ impl Waker {
 }
 
 impl Scheduler {
-    pub(super) fn record_wakee(&mut self, this_cpu: CpuId, wakee: TaskId) {
+    pub(crate) fn record_wakee(&mut self, this_cpu: CpuId, wakee: TaskId) {
         let (now, hz) = (self.jiffies(), self.config.hz);
         let waker = match self.cpus[this_cpu].curr {
             Some(task) => &mut self.tasks[task].waker,
@@ -81,7 +82,8 @@ impl Scheduler {
                 return Some(this_cpu);
             }
         }
-        self.is_idle(previous).then_some(previous)
+        let early = self.config.variants.wake.affine == AffineBy::EarlyFeatures;
+        (!early && self.is_idle(previous)).then_some(previous)
     }
 
     /// True if the waker's CPU would be less loaded with the wakee than the wakee's own without it. Loads are
@@ -95,7 +97,9 @@ impl Scheduler {
         sync: bool,
     ) -> bool {
         let bias = self.config.features.has(Feature::WaBias);
-        let mut here = self.cpu_load(this_cpu) as i64;
+        let early = self.config.variants.wake.affine == AffineBy::EarlyFeatures;
+        let cpu_load = |s: &Self, cpu| if early { s.runnable_load(cpu) } else { s.cpu_load(cpu) };
+        let mut here = cpu_load(self, this_cpu) as i64;
         if sync {
             // The waker is about to leave.
             let waker = match self.cpus[this_cpu].curr {
@@ -112,7 +116,7 @@ impl Scheduler {
             here -= waker;
         }
         let load = self.task_h_load(task) as i64;
-        let mut there = (self.cpu_load(previous) as i64).wrapping_sub(load);
+        let mut there = (cpu_load(self, previous) as i64).wrapping_sub(load);
         here += load;
         if bias {
             here *= 100;

@@ -20,11 +20,11 @@ pub(crate) const fn fits_capacity(util: u64, capacity: u64) -> bool {
 }
 
 /// What a search for an idle core found.
-struct CoreSearch {
+pub(super) struct CoreSearch {
     /// An idle CPU of a core that is not wholly idle.
-    idle_cpu: Option<CpuId>,
+    pub(super) idle_cpu: Option<CpuId>,
     /// CPUs still to be looked at.
-    cpus: CpuSet,
+    pub(super) cpus: CpuSet,
 }
 
 impl Scheduler {
@@ -98,11 +98,11 @@ impl Scheduler {
         !self.clusters_active || a == b || self.domains.cpu(a).share_id == self.domains.cpu(b).share_id
     }
 
-    fn has_idle_cores(&self, cpu: CpuId) -> bool {
+    pub(super) fn has_idle_cores(&self, cpu: CpuId) -> bool {
         self.domains.cpu(cpu).shared.is_some_and(|s| self.states.shared[s].has_idle_cores)
     }
 
-    fn set_idle_cores(&mut self, cpu: CpuId, has: bool) {
+    pub(super) fn set_idle_cores(&mut self, cpu: CpuId, has: bool) {
         if let Some(shared) = self.domains.cpu(cpu).shared {
             self.states.shared[shared].has_idle_cores = has;
         }
@@ -198,7 +198,7 @@ impl Scheduler {
 
     /// `cpu` if all threads of its core are idle; else the core leaves the search, and the first idle thread
     /// of it that may be used is remembered (`select_idle_core()`).
-    fn whole_core_idle(&self, cpu: CpuId, search: &mut CoreSearch) -> Option<CpuId> {
+    pub(super) fn whole_core_idle(&self, cpu: CpuId, search: &mut CoreSearch) -> Option<CpuId> {
         let core = self.siblings(cpu);
         let mut idle = true;
         for thread in core.iter() {
@@ -260,7 +260,12 @@ impl Scheduler {
 }
 
 /// The next member at or after `from`, once round from `start`; the set may lose members in between.
-fn next_wrapped(cpus: &CpuSet, start: CpuId, from: &mut Option<CpuId>, wrapped: &mut bool) -> Option<CpuId> {
+pub(super) fn next_wrapped(
+    cpus: &CpuSet,
+    start: CpuId,
+    from: &mut Option<CpuId>,
+    wrapped: &mut bool,
+) -> Option<CpuId> {
     loop {
         let next = from.and_then(|f| cpus.iter_from(f).next()).filter(|&c| !*wrapped || c < start);
         match next {

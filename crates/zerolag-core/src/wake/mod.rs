@@ -12,6 +12,7 @@
 //! in what [`crate::variants::Variants`] names.
 
 mod affine;
+mod by_load;
 mod by_weight;
 mod idle;
 pub(crate) mod memory;
@@ -20,6 +21,7 @@ mod slow;
 use crate::domain::DomainFlags;
 use crate::ids::{CpuId, Id, TaskId};
 use crate::scheduler::Scheduler;
+use crate::variants::{AffineBy, IdleSearch};
 
 /// Why a CPU is chosen for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,8 +114,13 @@ impl Scheduler {
         let mut cpu = previous;
         let mut want_affine = false;
         if let Cause::Wake { .. } = cause {
-            self.record_wakee(this_cpu, task);
-            want_affine = !self.wakes_wide(this_cpu, task) && self.tasks[task].affinity.contains(this_cpu);
+            if !self.config.variants.cfs.absolute_before_charge {
+                self.record_wakee(this_cpu, task);
+            }
+            let unfit = self.wakes_wide(this_cpu, task)
+                || self.config.variants.wake.looks_at_capacity
+                    && self.needs_more_capacity(task, this_cpu, previous);
+            want_affine = !unfit && self.tasks[task].affinity.contains(this_cpu);
         }
         let mut slow = None;
         let mut at = self.domains.cpu(this_cpu).base;
@@ -127,7 +134,15 @@ impl Scheduler {
             {
                 if this_cpu != previous {
                     let sync = cause == Cause::Wake { sync: true };
-                    cpu = self.wake_affine(id, task, this_cpu, previous, sync);
+                    cpu = match self.config.variants.wake.affine {
+                        AffineBy::EffectiveLoad => {
+                            let balanced = self.is_affine_by_effect(id, task, this_cpu, previous, sync);
+                            if balanced { this_cpu } else { previous }
+                        }
+                        AffineBy::EarlyFeatures | AffineBy::Features => {
+                            self.wake_affine(id, task, this_cpu, previous, sync)
+                        }
+                    };
                 }
                 slow = None;
                 break;
@@ -140,7 +155,20 @@ impl Scheduler {
         }
         match (slow, cause) {
             (Some(domain), _) => self.find_idlest_cpu(domain, task, this_cpu, previous, cause),
-            (None, Cause::Wake { .. }) => self.select_idle_sibling(this_cpu, task, previous, cpu),
+            (None, Cause::Wake { .. }) => {
+                let cpu = match self.config.variants.wake.idle {
+                    IdleSearch::Bounded => self.select_idle_sibling(this_cpu, task, previous, cpu),
+                    IdleSearch::Core => self.select_idle_core_or_cpu(this_cpu, task, previous, cpu),
+                    IdleSearch::IdleGroup => self.select_idle_group(task, cpu),
+                };
+                if want_affine
+                    && self.config.variants.wake.remembers_used
+                    && let Some(waker) = self.cpus[this_cpu].curr
+                {
+                    self.tasks[waker].recent_used_cpu = this_cpu;
+                }
+                cpu
+            }
             (None, _) => cpu,
         }
     }
@@ -166,7 +194,9 @@ impl Scheduler {
     #[inline]
     pub(crate) fn is_sched_idle(&self, cpu: CpuId) -> bool {
         let rq = &self.cpus[cpu];
-        rq.nr_running != 0 && rq.nr_running == self.queues[rq.root].idle_h_nr
+        self.config.variants.cfs.sched_idle_cpus
+            && rq.nr_running != 0
+            && rq.nr_running == self.queues[rq.root].idle_h_nr
     }
 
     /// Idle, or as good as.

@@ -14,6 +14,7 @@ use crate::ids::{CpuId, DomainId, SchedGroupId, TaskId};
 use crate::scheduler::Scheduler;
 use crate::task::OnRq;
 use crate::units::{Instant, Weight};
+use crate::variants::IdlestBy;
 use crate::wake::Cause;
 
 impl Scheduler {
@@ -25,23 +26,33 @@ impl Scheduler {
         previous: CpuId,
         cause: Cause,
     ) -> CpuId {
-        if !self.domains.span(domain).intersects(&self.tasks[task].affinity) {
+        let rule = self.config.variants.wake.idlest;
+        let by_type = rule == IdlestBy::GroupType;
+        let stays = self.config.variants.wake.unplaced_stays;
+        if !stays && !self.domains.span(domain).intersects(&self.tasks[task].affinity) {
             return previous;
         }
-        if cause != Cause::Fork {
+        if !stays && cause != Cause::Fork {
             self.sync_load(task);
-            self.task_h_load(task);
+            if by_type {
+                self.task_h_load(task);
+            }
         }
         let flag = cause.flag();
         let mut cpu = this_cpu;
-        let mut best = this_cpu;
+        let mut best = if stays { previous } else { this_cpu };
         let mut at = Some(domain);
         while let Some(id) = at {
             at = self.domains[id].child;
             if !self.domains[id].flags.contains(flag) {
                 continue;
             }
-            let Some(group) = self.find_idlest_group(id, task, cpu) else { continue };
+            let group = match rule {
+                IdlestBy::Load => self.find_least_loaded_group(id, task, cpu),
+                IdlestBy::SpareCapacity => self.find_roomiest_group(id, task, cpu, cause),
+                IdlestBy::GroupType => self.find_idlest_group(id, task, cpu),
+            };
+            let Some(group) = group else { continue };
             best = self.find_idlest_in_group(group, task, cpu);
             if best == cpu {
                 continue;
@@ -249,7 +260,9 @@ impl Scheduler {
     /// The CPU of a group that has gone idle last, else the least loaded.
     fn find_idlest_in_group(&self, group: SchedGroupId, task: TaskId, this_cpu: CpuId) -> CpuId {
         let span = self.domains.group_span(group);
-        if self.domains.group(group).weight == 1 {
+        let by_type = self.config.variants.wake.idlest == IdlestBy::GroupType;
+        let own_ties = self.config.variants.wake.unplaced_stays;
+        if self.domains.group(group).weight == 1 && !self.config.variants.wake.looks_in_single {
             return span.first().expect("a group is not empty");
         }
         let mut latest = Instant(0);
@@ -267,8 +280,8 @@ impl Scheduler {
                     (latest, idlest) = (stamp, Some(cpu));
                 }
             } else if idlest.is_none() {
-                let load = self.cpu_load(cpu);
-                if load < least_load {
+                let load = if by_type { self.cpu_load(cpu) } else { self.runnable_load(cpu) };
+                if load < least_load || own_ties && load == least_load && cpu == this_cpu {
                     (least_load, least_loaded) = (load, cpu);
                 }
             }

@@ -279,6 +279,9 @@ impl Machine {
                     let work = self.cpus[cpu].stops.remove(0);
                     self.scheduler.stop(self.now, cpu, work);
                 } else {
+                    if self.cpus[cpu].running.is_none() && !self.cpus[cpu].has_tick {
+                        self.scheduler.restart_tick(self.now, cpu);
+                    }
                     self.scheduler.schedule(self.now, cpu);
                 }
                 self.after_switch(cpu);
@@ -437,6 +440,7 @@ impl Machine {
                 Effect::Softirq { cpu } => self.cpus[cpu].softirq = true,
                 Effect::Hrtick { cpu, at } => self.set_due(cpu, Due::Hrtick, at),
                 Effect::Trace(event) => self.reports.push(Report::Event(event)),
+                Effect::BlockedLoad { .. } => {}
                 _ => unreachable!("the machine knows every effect of the scheduler"),
             }
         }

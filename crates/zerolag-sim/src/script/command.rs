@@ -57,6 +57,8 @@ pub(super) enum Query {
     /// What the kernel's files say of the run queues, or of a task.
     Debug(Option<u64>),
     Stats,
+    /// How many tasks each CPU has.
+    Glance,
 }
 
 /// What a `task` line says of the new task.
@@ -109,13 +111,16 @@ pub(super) enum Event {
     },
     Sleep,
     Exit,
+    /// The running task replaces its program.
+    Exec,
     Tick,
     TickAll,
     /// Each CPU runs its stopper for no time.
     Warm,
-    /// The idle CPU's tick stops, or its idle loop is entered.
+    /// The idle CPU's tick stops (1) or goes on (0); or its idle loop is entered (2), or before 5.0 its tick
+    /// goes on.
     Nohz {
-        enter: bool,
+        what: u64,
     },
     Offline {
         cpu: u32,
@@ -175,6 +180,7 @@ impl Event {
             Self::Wake { task, .. } => ("wake", Some(task)),
             Self::Sleep => ("sleep", None),
             Self::Exit => ("exit", None),
+            Self::Exec => ("exec", None),
             Self::Tick => ("tick", None),
             Self::TickAll => ("tickall", None),
             Self::Warm => ("warm", None),

@@ -10,7 +10,7 @@ use zerolag_core::ids::CpuId;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::scheduler::WokenFrom;
 use zerolag_core::topology::TopologyBuilder;
-use zerolag_core::variants::{Search, WakerMemory};
+use zerolag_core::variants::{FudgeUnits, Search, ShareLoad, WakerMemory};
 
 use super::command::{Command, Event, Query, Setting};
 use super::dump;
@@ -162,6 +162,18 @@ impl Interpreter {
                     "sums_fixed" if kernel == Kernel::EevdfRfc => {
                         config.variants.slice_sums_exact = value != 0;
                     }
+                    // The 2017 document's module parameter, and a switch for the units of its result.
+                    "prop_type" if kernel == Kernel::V4_11 => {
+                        config.variants.load.propagated = match value {
+                            0 => ShareLoad::Runnable,
+                            2 => ShareLoad::Weight,
+                            _ => ShareLoad::Average,
+                        };
+                    }
+                    "fudge_scaled" if kernel == Kernel::V4_11 => {
+                        config.variants.load.fudge_units =
+                            if value != 0 { FudgeUnits::Scaled } else { FudgeUnits::Literal };
+                    }
                     _ => match Tunable::by_sysctl(&name).filter(|t| t.exists_with(config.policy)) {
                         Some(tunable) => tunable.set(&mut config.tunables, value),
                         None => return Err(ScriptFault::NoTunable { kernel: kernel.name(), found: name }),
@@ -225,6 +237,15 @@ impl Interpreter {
                 text.lines().try_for_each(|line| writeln!(out, "# {line}"))?;
                 Ok(())
             }
+            Query::Glance => {
+                let s = &self.machine()?.scheduler;
+                write!(out, "# tasks by CPU:")?;
+                for (_, rq) in s.cpus().iter() {
+                    write!(out, " {}", rq.nr_running)?;
+                }
+                writeln!(out)?;
+                Ok(())
+            }
             Query::Stats => Err(ScriptFault::Unsupported { word: "stats", kernel: kernel.name() }.into()),
         }
     }
@@ -237,7 +258,7 @@ impl Interpreter {
             return Ok(());
         }
         let full = self.output == Output::Full || is_dump;
-        let machine = self.machine.as_ref().expect("an event happened on a machine");
+        let machine = self.machine.as_mut().expect("an event happened on a machine");
         let rq = &machine.scheduler.cpus()[machine.cpu()];
         let (verb, id) = event.label();
         write!(out, "E {} t={} cpu={} {verb}", self.events, machine.now().0, machine.cpu())?;
@@ -250,9 +271,18 @@ impl Interpreter {
             None => write!(out, "-1")?,
         }
         write!(out, " nr={}", u32::from(rq.need_resched))?;
+        if self.output == Output::Nohz && !is_dump {
+            self.state.clear();
+            dump::nohz::state(machine, &mut self.state);
+            machine.blocked_deeds.clear();
+            out.write_all(b"\n")?;
+            out.write_all(self.state.as_bytes())?;
+            return Ok(());
+        }
         if full || self.events.is_multiple_of(self.every) {
             self.state.clear();
             dump::state(machine, self.print_anchor, &mut self.state);
+            machine.blocked_deeds.clear();
             if !full {
                 write!(out, " h={:016x}", dump::fnv(self.state.as_bytes()))?;
             }

@@ -9,6 +9,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use zerolag_core::balance::NohzScheme;
+use zerolag_core::balance::nohz::BlockedDeed;
 use zerolag_core::config::Config;
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::group::Shares;
@@ -18,6 +20,7 @@ use zerolag_core::scheduler::{Effect, Scheduler, StopWork, WokenFrom};
 use zerolag_core::task::{TaskSpec, TaskState};
 use zerolag_core::topology::Topology;
 use zerolag_core::units::{Instant, Nanos};
+use zerolag_core::variants::LoadHistory;
 
 use super::command::{Event, NewTask, Place};
 use super::error::ScriptFault;
@@ -33,6 +36,8 @@ const NO_ENTRY: i64 = -2;
 /// Numbers of groups and tasks lie below these.
 const GROUPS_MAX: u64 = 64;
 const TASKS_MAX: u64 = 4096;
+/// The references of kernels that balance by load take more tasks.
+const TASKS_MAX_BY_LOAD: u64 = 1 << 16;
 
 /// A machine that runs.
 pub(super) struct Machine {
@@ -51,6 +56,8 @@ pub(super) struct Machine {
     interrupts: VecDeque<Effect>,
     softirqs: BTreeSet<CpuId>,
     timers: Timers,
+    /// What was done about load that decays on idle CPUs since that was last printed.
+    pub(super) blocked_deeds: Vec<(BlockedDeed, CpuId)>,
     /// CPUs whose task has something to do when it returns to user mode.
     returning: BTreeSet<CpuId>,
 }
@@ -80,9 +87,12 @@ struct IdleLoop {
 impl Machine {
     pub(super) fn new(config: Config, topology: Topology, printed: Printed) -> Self {
         let idle = topology.cpus().map(|_| IdleLoop { entered: true, tick_off: false }).collect();
+        let tracing = matches!(config.variants.balance.nohz, NohzScheme::HasBlocked | NohzScheme::StaleCpus);
         let boot = if printed.domains { Scheduler::new } else { Scheduler::without_domains };
+        let mut scheduler = boot(config, topology);
+        scheduler.set_tracing(tracing);
         Self {
-            scheduler: boot(config, topology),
+            scheduler,
             names: Names::default(),
             printed,
             woken_from: WokenFrom::Process,
@@ -94,6 +104,7 @@ impl Machine {
             interrupts: VecDeque::new(),
             softirqs: BTreeSet::new(),
             timers: Timers::default(),
+            blocked_deeds: Vec::new(),
             returning: BTreeSet::new(),
         }
     }
@@ -128,6 +139,7 @@ impl Machine {
                 | Effect::Stop { .. } => {
                     self.interrupts.push_back(effect);
                 }
+                Effect::BlockedLoad { deed, cpu } => self.blocked_deeds.push((deed, cpu)),
                 Effect::ThrottleWork { cpu } => {
                     self.returning.insert(cpu);
                 }
@@ -169,7 +181,18 @@ impl Machine {
                 Effect::WakeIpi { .. } => self.scheduler.finish_wakeups(self.now, cpu),
                 Effect::NohzKick { .. } => self.scheduler.nohz_kick(self.now, cpu),
                 Effect::UnthrottleIpi { .. } => self.scheduler.finish_unthrottling(self.now, cpu),
-                Effect::Stop { work, .. } => self.scheduler.stop(self.now, cpu, work),
+                Effect::Stop { work, .. } => {
+                    self.scheduler.stop(self.now, cpu, work);
+                    if self.auto
+                        && self.ticks_restart()
+                        && !self.leaves_idle_late()
+                        && self.idle[cpu].tick_off
+                    {
+                        // The idle loop was left for it.
+                        self.restart_tick(cpu);
+                        self.idle[cpu].entered = false;
+                    }
+                }
                 _ => {}
             }
             self.run_softirqs(cpu);
@@ -233,9 +256,15 @@ impl Machine {
                 self.execute_on(cpu);
                 if self.scheduler.cpus()[cpu].need_resched {
                     self.idle[cpu].entered = false;
+                    if self.ticks_restart() && !self.leaves_idle_late() {
+                        self.restart_tick(cpu);
+                    }
                     self.scheduler.schedule(self.now, cpu);
                     self.deliver_interrupts();
                     again = true;
+                }
+                if self.leaves_idle_late() && !self.scheduler.cpus()[cpu].is_idle_task() {
+                    self.restart_tick(cpu);
                 }
                 if !self.scheduler.cpus()[cpu].is_idle_task() {
                     self.idle[cpu] = IdleLoop { entered: false, tick_off: false };
@@ -251,6 +280,56 @@ impl Machine {
                 self.execute_on(before);
                 return;
             }
+        }
+    }
+
+    /// Does by hand what idle loops do.
+    fn nohz(&mut self, cpu: CpuId, what: u64) -> i64 {
+        if !self.printed.nohz {
+            return INVALID;
+        }
+        if !self.scheduler.cpus()[cpu].is_idle_task() {
+            return BUSY;
+        }
+        let now = self.now;
+        match what {
+            1 if self.leaves_idle_late() && self.idle[cpu].tick_off => {}
+            1 => {
+                self.scheduler.stop_tick(now, cpu);
+                self.idle[cpu].tick_off |= self.ticks_restart();
+            }
+            _ if self.ticks_restart() => self.restart_tick(cpu),
+            _ => {
+                self.scheduler.enter_idle_loop(now, cpu);
+            }
+        }
+        self.run_softirqs(cpu);
+        0
+    }
+
+    /// The tick runs again when another task runs, not before that is decided (4.17).
+    fn leaves_idle_late(&self) -> bool {
+        let scheme = self.scheduler.config().variants.balance.nohz;
+        matches!(scheme, NohzScheme::HasBlocked | NohzScheme::StaleCpus)
+    }
+
+    /// Ticks of CPUs that have left the idle task run again.
+    fn restart_ticks(&mut self) {
+        for cpu in self.all_cpus().iter() {
+            if self.idle[cpu].tick_off && !self.scheduler.cpus()[cpu].is_idle_task() {
+                self.restart_tick(cpu);
+            }
+        }
+    }
+
+    /// Something is done when a tick that was stopped runs again.
+    fn ticks_restart(&self) -> bool {
+        self.scheduler.config().variants.load.history != LoadHistory::None
+    }
+
+    fn restart_tick(&mut self, cpu: CpuId) {
+        if std::mem::take(&mut self.idle[cpu].tick_off) {
+            self.scheduler.restart_tick(self.now, cpu);
         }
     }
 
@@ -302,6 +381,9 @@ impl Machine {
         if auto {
             self.settle();
         }
+        if self.leaves_idle_late() {
+            self.restart_ticks();
+        }
         result
     }
 
@@ -352,21 +434,8 @@ impl Machine {
                 }
                 0
             }
-            Event::Nohz { enter } => {
-                if !self.printed.nohz {
-                    return INVALID;
-                }
-                if !self.scheduler.cpus()[cpu].is_idle_task() {
-                    return BUSY;
-                }
-                if enter {
-                    self.scheduler.stop_tick(now, cpu);
-                } else {
-                    self.scheduler.enter_idle_loop(now, cpu);
-                }
-                self.run_softirqs(cpu);
-                0
-            }
+            Event::Exec => result_of(self.scheduler.exec(now, cpu)),
+            Event::Nohz { what } => self.nohz(cpu, what),
             Event::Offline { cpu } => self.set_online(CpuId(cpu), false),
             Event::Online { cpu } => self.set_online(CpuId(cpu), true),
             Event::Resched { force } => {
@@ -489,7 +558,9 @@ impl Machine {
         };
         let affinity = affinity.and(&all);
         let (Some(group), true) = (self.names.group(spec.group), self.has_cpu(cpu)) else { return INVALID };
-        if number >= TASKS_MAX || self.names.task(number).is_some() || !affinity.contains(cpu) {
+        let by_load = self.scheduler.config().variants.balance.by_load.is_some();
+        let tasks_max = if by_load { TASKS_MAX_BY_LOAD } else { TASKS_MAX };
+        if number >= tasks_max || self.names.task(number).is_some() || !affinity.contains(cpu) {
             return INVALID;
         }
         let spec = TaskSpec {

@@ -41,6 +41,8 @@ pub enum Output {
     Fullest,
     /// Nothing but what the script asks for with `show` and `dump`.
     Quiet,
+    /// A line per event, then those state lines that concern idle balancing before 5.7.
+    Nohz,
 }
 
 /// Why a run ended early.

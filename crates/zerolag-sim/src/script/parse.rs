@@ -29,6 +29,7 @@ const WORDS: &[&str] = &[
     "cpu",
     "show",
     "debug",
+    "glance",
     "dump",
     "group",
     "shares",
@@ -39,6 +40,7 @@ const WORDS: &[&str] = &[
     "wake",
     "sleep",
     "exit",
+    "exec",
     "tick",
     "tickall",
     "warm",
@@ -163,6 +165,7 @@ pub(super) fn command(all: &[&str]) -> Result<Command, ScriptFault> {
             "full" => Output::Full,
             "hash" => Output::Hash,
             "quiet" => Output::Quiet,
+            "nohz" => Output::Nohz,
             other => return Err(bad(other, "full, hash or quiet")),
         })),
         "every" => {
@@ -200,6 +203,7 @@ pub(super) fn command(all: &[&str]) -> Result<Command, ScriptFault> {
             let task = w.optional().map(|word| number(word, "a task's number")).transpose()?;
             Command::Query(Query::Debug(task))
         }
+        "glance" => Command::Query(Query::Glance),
         _ => Command::Event(event(first, &mut w)?),
     };
     w.end()?;
@@ -246,10 +250,11 @@ fn event(verb: &str, w: &mut Words) -> Result<Event, ScriptFault> {
         }
         "sleep" => Event::Sleep,
         "exit" => Event::Exit,
+        "exec" => Event::Exec,
         "tick" => Event::Tick,
         "tickall" => Event::TickAll,
         "warm" => Event::Warm,
-        "nohz" => Event::Nohz { enter: w.number("1 or 2")? == 1 },
+        "nohz" => Event::Nohz { what: w.number("0, 1 or 2")? },
         "offline" => Event::Offline { cpu: w.cpu()? },
         "online" => Event::Online { cpu: w.cpu()? },
         "resched" => {

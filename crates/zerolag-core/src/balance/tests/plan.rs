@@ -65,7 +65,7 @@ fn tasks_are_taken_while_they_fit() {
         (Measure::Load, 100, 201, 1, false, Some(-101)),
         (Measure::Load, 100, 1000, 99, false, Some(-900)),
         (Measure::Load, 100, 15, 0, true, None),
-        (Measure::Load, 100, 15, 1, true, Some(85)),
+        (Measure::Load, 100, 15, 0, false, Some(85)),
         (Measure::Util, 100, 60, 0, true, Some(40)),
         (Measure::Util, 100, 101, 0, false, None),
         (Measure::Tasks, 3, 1, 0, false, Some(2)),

@@ -6,7 +6,7 @@ use zerolag_core::entity::Owner;
 use zerolag_core::group::Group;
 use zerolag_core::ids::{EntityId, QueueId};
 use zerolag_core::pelt::SchedAvg;
-use zerolag_core::rq::Rq;
+use zerolag_core::rq::{NohzFlags, Rq};
 use zerolag_core::task::{OnRq, Task, TaskState};
 
 use super::Line;
@@ -35,6 +35,17 @@ pub(super) enum CpuField {
     /// `cpu_load[]`.
     LoadHistory,
     MeanWeight,
+    /// The tick is stopped, and the CPU has been kicked, before 4.17.
+    NohzBits,
+    /// What a CPU has been kicked for, in 4.17.
+    NohzWord,
+    /// It is in the mask of idle CPUs, may have blocked load, when that was aged, and whether it was idle at its last
+    /// tick.
+    NohzState,
+    /// The load over spans of ticks alone.
+    Loads,
+    /// The load over spans of ticks, and when that was last brought up to date.
+    LoadsDated,
 }
 
 impl CpuField {
@@ -69,8 +80,33 @@ impl CpuField {
                 line
             }
             Self::MeanWeight => line.field("alt", rq.balance.mean_weight),
+            Self::NohzBits => {
+                let kicked = rq.balance.nohz_flags.contains(NohzFlags::BALANCE);
+                line.field("nohz", u32::from(rq.balance.is_tick_stopped()) | u32::from(kicked) << 1)
+            }
+            Self::NohzWord => line.field("nohz", nohz_word(rq)),
+            Self::NohzState => line
+                .flag("nts", rq.balance.is_tick_stopped())
+                .flag("hbl", rq.balance.has_blocked_load())
+                .field("lbu", rq.balance.last_blocked_update().0)
+                .flag("ib", rq.balance.was_idle_at_tick()),
+            Self::Loads => print_loads(rq, line),
+            Self::LoadsDated => print_loads(rq, line).field("llt", rq.balance.history.updated.0),
         };
     }
+}
+
+/// What the CPU has been kicked for.
+pub(super) fn nohz_word(rq: &Rq) -> u32 {
+    (rq.balance.nohz_flags & (NohzFlags::BALANCE | NohzFlags::STATS)).bits()
+}
+
+fn print_loads<'l, 'a>(rq: &Rq, line: &'l mut Line<'a>) -> &'l mut Line<'a> {
+    line.word(" cl=");
+    for (i, &load) in rq.balance.history.load.iter().enumerate() {
+        line.word(if i == 0 { "" } else { "," }).number(load);
+    }
+    line
 }
 
 /// Fields of a last-level cache.
@@ -138,6 +174,8 @@ pub(super) enum EntityField {
     /// All averages.
     Averages,
     RunnableWeight,
+    /// Of its load as one of those queued.
+    QueuedWeight,
     UtilEst,
     /// What is kept of how a task wakes others; 0 for a group.
     LastWakeup,
@@ -170,6 +208,7 @@ impl EntityField {
             Self::PrevSumExec => line.field("psum", entity.prev_sum_exec.0),
             Self::Averages => AverageField::print_all(averages, &entity.avg, line),
             Self::RunnableWeight => line.field("rw", entity.runnable_weight),
+            Self::QueuedWeight => line.field("rwt", entity.runnable_weight),
             Self::UtilEst => line.field("ue", entity.avg.util_est),
             Self::LastWakeup => line.field("lw", wakes().last_wakeup.0),
             Self::AvgOverlap => line.field("ao", wakes().avg_overlap.0),
@@ -193,6 +232,9 @@ pub(super) enum AverageField {
     LoadAvg,
     RunnableAvg,
     UtilAvg,
+    /// Load of those queued, where it takes the place of runnable time.
+    RunnableLoadSum,
+    RunnableLoadAvg,
 }
 
 impl AverageField {
@@ -207,6 +249,8 @@ impl AverageField {
                 Self::LoadAvg => line.field("la", avg.load_avg),
                 Self::RunnableAvg => line.field("ra", avg.runnable_avg),
                 Self::UtilAvg => line.field("ua", avg.util_avg),
+                Self::RunnableLoadSum => line.field("rls", avg.runnable_sum),
+                Self::RunnableLoadAvg => line.field("rla", avg.runnable_avg),
             };
         }
         line
@@ -248,6 +292,14 @@ pub(super) enum QueueField {
     Propagate,
     PropagateSum,
     Removed,
+    /// Load of those queued, apart from the other averages.
+    RunnableLoad,
+    /// What left and is to be taken off, load and use.
+    RemovedAverages,
+    /// Its part of the CPU's load.
+    HierarchyAverage,
+    /// Sum of the weights of load as of those queued.
+    QueuedWeight,
     OnList,
     /// Where shares are divided by domain: the weight of tasks, the part of the shares, the weight when they were
     /// divided, and the load as seen from the top.
@@ -300,6 +352,14 @@ impl QueueField {
                 }
                 line
             }
+            Self::RunnableLoad => {
+                line.field("rls", queue.avg.runnable_sum).field("rla", queue.avg.runnable_avg)
+            }
+            Self::RemovedAverages => {
+                line.field("rml", queue.removed.load_avg).field("rmu", queue.removed.util_avg)
+            }
+            Self::QueuedWeight => line.field("rwt", queue.runnable_weight.0),
+            Self::HierarchyAverage => line.field("hl", queue.h_load()),
             Self::OnList => line.flag("onl", queue.on_list()),
             Self::TaskWeight => line.field("tw", queue.share.task_weight),
             Self::SharesPart => line.field("cs", queue.share.shares),

@@ -36,6 +36,9 @@ impl Layout {
         match kernel {
             Kernel::V2_6_29 => &LINUX_2_6_29,
             Kernel::V2_6_29Pw => &LINUX_2_6_29_PW,
+            Kernel::V4_6Unpatched | Kernel::V4_6 => &LINUX_4_6,
+            Kernel::V4_11Unpatched | Kernel::V4_11 | Kernel::V4_12 => &LINUX_4_11,
+            Kernel::V4_16 | Kernel::V4_17 | Kernel::V4_17Stale => &LINUX_4_17,
             Kernel::V6_1 => &LINUX_6_1,
             Kernel::EevdfRfc => &EEVDF_RFC,
             Kernel::V6_6 => &LINUX_6_6,
@@ -358,4 +361,146 @@ const WAKING_2_6_29_PW: &[EntityField] = {
         StartRuntime,
         AvgWakeup,
     ]
+};
+
+/// Loads are weighted, and there is a second one, of those queued.
+const LINUX_4_11: Layout = Layout {
+    cpu: {
+        use CpuField::*;
+        &[Curr, NeedResched, NrRunning, Clock, ClockTask, Skip, LoadsDated]
+    },
+    cpu_with_domains: {
+        use CpuField::*;
+        &[NextBalance, AvgIdle, MaxIdleBalanceCost, IdleStamp, ActiveBalance, NohzBits]
+    },
+    cache: {
+        use CacheField::*;
+        &[BusyCpus, HasIdleCores]
+    },
+    group: {
+        use GroupField::*;
+        &[Parent, Shares, LoadAvg]
+    },
+    group_entity: {
+        use EntityField::*;
+        &[OnRq, Vruntime, Weight, ExecStart, SumExec, PrevSumExec, Averages]
+    },
+    queue: {
+        use QueueField::*;
+        &[
+            Weight,
+            Nr,
+            HierarchyRunning,
+            MinVruntime,
+            Curr,
+            Next,
+            Last,
+            Skip,
+            Averages,
+            RunnableLoad,
+            Contribution,
+            Propagate,
+            RemovedAverages,
+            HierarchyAverage,
+            OnList,
+        ]
+    },
+    task_entity: {
+        use EntityField::*;
+        &[OnRq, Vruntime, Weight, ExecStart, SumExec, PrevSumExec, Averages]
+    },
+    task_on_machine: {
+        use TaskField::*;
+        &[WakeeFlips, LastWakee]
+    },
+    averages: {
+        use AverageField::*;
+        &[LastUpdate, PeriodContrib, LoadSum, UtilSum, LoadAvg, UtilAvg]
+    },
+    ..LINUX_6_1
+};
+
+/// Weights are in table units, and nothing is propagated.
+const LINUX_4_6: Layout = Layout {
+    cache: {
+        use CacheField::*;
+        &[BusyCpus]
+    },
+    group_entity: {
+        use EntityField::*;
+        &[OnRq, Vruntime, TableWeight, ExecStart, SumExec, PrevSumExec, Averages]
+    },
+    queue: {
+        use QueueField::*;
+        &[
+            TableWeight,
+            Nr,
+            HierarchyRunning,
+            MinVruntime,
+            Curr,
+            Next,
+            Last,
+            Skip,
+            Averages,
+            RunnableLoad,
+            Contribution,
+            RemovedAverages,
+            HierarchyAverage,
+            OnList,
+        ]
+    },
+    task_entity: {
+        use EntityField::*;
+        &[OnRq, Vruntime, TableWeight, ExecStart, SumExec, PrevSumExec, Averages]
+    },
+    ..LINUX_4_11
+};
+
+/// Load as of those queued has a weight of its own, and idle CPUs' load is looked after.
+const LINUX_4_17: Layout = Layout {
+    cpu: {
+        use CpuField::*;
+        &[Curr, NeedResched, NrRunning, Clock, ClockTask, Skip, Loads]
+    },
+    cpu_with_domains: {
+        use CpuField::*;
+        &[NextBalance, AvgIdle, MaxIdleBalanceCost, IdleStamp, ActiveBalance, NohzWord, NohzState]
+    },
+    group_entity: {
+        use EntityField::*;
+        &[OnRq, Vruntime, Weight, QueuedWeight, ExecStart, SumExec, PrevSumExec, Averages]
+    },
+    queue: {
+        use QueueField::*;
+        &[
+            Weight,
+            QueuedWeight,
+            Nr,
+            HierarchyRunning,
+            MinVruntime,
+            Curr,
+            Next,
+            Last,
+            Skip,
+            Averages,
+            Contribution,
+            Propagate,
+            PropagateSum,
+            Removed,
+            OnList,
+        ]
+    },
+    task_entity: {
+        use EntityField::*;
+        &[OnRq, Vruntime, Weight, QueuedWeight, ExecStart, SumExec, PrevSumExec, Averages, UtilEstPair]
+    },
+    task_on_machine: {
+        use TaskField::*;
+        &[RecentCpu, WakeeFlips, LastWakee]
+    },
+    averages: {
+        use AverageField::*;
+        &[LastUpdate, PeriodContrib, LoadSum, RunnableLoadSum, UtilSum, LoadAvg, RunnableLoadAvg, UtilAvg]
+    },
+    ..LINUX_4_11
 };

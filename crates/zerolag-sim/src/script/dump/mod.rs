@@ -10,6 +10,7 @@
 mod bandwidth;
 mod field;
 mod layout;
+pub(super) mod nohz;
 
 use zerolag_core::ids::{CpuId, GroupId};
 use zerolag_core::variants::Throttling;
@@ -80,6 +81,9 @@ pub(super) fn state(machine: &Machine, print_anchor: bool, out: &mut String) {
     if machine.printed.rich && machine.printed.domains && !layout.cache.is_empty() {
         cache_lines(machine, layout, out);
     }
+    if machine.printed.domains && nohz::is_printed(machine) {
+        nohz::machine_lines(machine, out);
+    }
     for (&number, &group) in &names.groups {
         if machine.printed.bandwidth && group != GroupId::ROOT {
             bandwidth::group_line(number, &s.groups()[group].bandwidth, &mut Line(out));
@@ -142,5 +146,10 @@ fn cache_lines(machine: &Machine, layout: &Layout, out: &mut String) {
         }
     }
     // Only with an energy model can a machine be overutilised.
-    Line(out).word("R").flag("ol", s.is_overloaded(CpuId(0))).flag("ou", false).end();
+    let mut line = Line(out);
+    line.word("R").flag("ol", s.is_overloaded(CpuId(0)));
+    if s.config().variants.balance.by_load.is_none() {
+        line.flag("ou", false);
+    }
+    line.end();
 }
