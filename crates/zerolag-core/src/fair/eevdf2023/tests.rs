@@ -144,6 +144,24 @@ fn in_6_6_virtual_time_is_rounded_down() {
     assert_eq!(driver.s.virtual_time(q), VTime(u64::MAX - 2), "-5/2 is -3");
 }
 
+/// START_DEBIT is gone: who is new joins at zero lag, wherever its parent is.
+#[test]
+fn a_child_is_placed_at_virtual_time_in_every_eevdf() {
+    for kernel in [Kernel::EevdfRfc, Kernel::V6_6, Kernel::V6_12, Kernel::V6_18] {
+        let mut driver = Driver::new(kernel);
+        let root = crate::ids::GroupId::ROOT;
+        for nice in [0, -4, 7] {
+            driver.start(root, Nice::new(nice).unwrap());
+        }
+        driver.schedule();
+        driver.pass(Nanos(1_234_567));
+        let child = driver.start(root, Nice::ZERO);
+        let entity = &driver.s.entities[driver.s.entity_of(child)];
+        let lag = driver.s.virtual_time(entity.queue).since(entity.vruntime);
+        assert!(lag.0.abs() <= 1, "{kernel}: {lag:?}");
+    }
+}
+
 /// The merged tree kept the call pattern of the series: the half request given when a task is made is
 /// overwritten when it is queued for the first time. 6.12 places it once.
 #[test]
