@@ -21,6 +21,7 @@
 //! Time and chance come in as arguments: the same input and seed give the same schedule on any computer.
 
 pub mod benchmark;
+pub mod conservation;
 pub mod costs;
 pub mod duration;
 pub mod input;

@@ -10,6 +10,7 @@ use std::io::Write;
 use zerolag_core::event::SchedEvent;
 use zerolag_core::ids::{Id, TaskId};
 use zerolag_core::units::{Instant, Nanos};
+use zerolag_sim::conservation::Conservation;
 use zerolag_sim::note::Note;
 use zerolag_sim::scenario::Watches;
 use zerolag_sim::sim::{Observer, Sim, Stop};
@@ -39,14 +40,16 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
     let guard = args.check.then(|| Guard::new(&input.scenario));
     let trace = args.trace.as_ref().map(|path| TraceFile::create(path, args.trace_format, &args.counters));
     let trace = trace.transpose()?;
-    let mut listeners = Listeners { metrics: Metrics::new(), rtapp, guard, names: Names::default(), trace };
+    let (metrics, conservation) = (Metrics::new(), Conservation::new(sim.scheduler()));
+    let mut listeners = Listeners { metrics, conservation, rtapp, guard, names: Names::default(), trace };
     let watches = simulate::drive(&mut sim, end, watches, &mut listeners)?;
-    let Listeners { mut metrics, rtapp, trace, .. } = listeners;
+    let Listeners { mut metrics, mut conservation, rtapp, trace, .. } = listeners;
     trace.map(TraceFile::finish).transpose()?;
     metrics.advance(sim.now());
+    conservation.advance(sim.now());
     let record = rtapp.map(|o| o.finish(sim.now(), sim.stop().is_none(), |task| sim.task_name(task)));
 
-    let report = report(&input, &sim, metrics.summary(), watches, dumps);
+    let report = report(&input, &sim, Seen { summary: metrics.summary(), conservation, watches, dumps });
     if let Some(dir) = &args.out {
         files::write(dir, &report, watched.map(|(app, _)| app).zip(record.as_ref()))?;
     }
@@ -63,6 +66,7 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
 /// Everybody who wants to know what happens.
 struct Listeners<'a> {
     metrics: Metrics,
+    conservation: Conservation,
     rtapp: Option<rtapp::Observer<'a>>,
     guard: Option<Guard>,
     names: Names,
@@ -72,6 +76,7 @@ struct Listeners<'a> {
 impl Listener for Listeners<'_> {
     fn event(&mut self, event: &SchedEvent, sim: &Sim) -> Result<(), Failure> {
         self.metrics.feed(event);
+        self.conservation.event(event, sim.scheduler());
         if let Some(guard) = &mut self.guard {
             guard.feed(event);
             let breach =
@@ -89,7 +94,15 @@ impl Listener for Listeners<'_> {
     }
 }
 
-fn report(input: &Input, sim: &Sim, summary: Summary, watches: Watches, dumps: Vec<Dumped>) -> Report {
+/// What was seen of a run.
+struct Seen {
+    summary: Summary,
+    conservation: Conservation,
+    watches: Watches,
+    dumps: Vec<Dumped>,
+}
+
+fn report(input: &Input, sim: &Sim, seen: Seen) -> Report {
     let name = |index| {
         let task = TaskId::from_index(index);
         let group = sim.scheduler().tasks()[task].group;
@@ -109,16 +122,17 @@ fn report(input: &Input, sim: &Sim, summary: Summary, watches: Watches, dumps: V
         seed: setup.seed,
         duration: Nanos(sim.now().0),
         end: match sim.stop() {
-            None if !watches.wants_more() => End::Models,
+            None if !seen.watches.wants_more() => End::Models,
             None => End::Duration,
             Some(Stop::Finished) => End::Finished,
             Some(Stop::Deadlock(_)) => End::Deadlock,
             Some(Stop::Livelock { .. }) => End::Livelock,
         },
         tasks: (0..sim.task_count()).map(name).collect::<BTreeMap<_, _>>(),
-        summary,
-        models: watches.finish(sim.now()),
-        dumps,
+        summary: seen.summary,
+        conservation: seen.conservation,
+        models: seen.watches.finish(sim.now()),
+        dumps: seen.dumps,
     }
 }
 

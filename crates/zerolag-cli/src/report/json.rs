@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A report, and what others are made of, as JSON; docs/json.md describes the schema.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use zerolag_core::units::Nanos;
+use zerolag_sim::conservation::{Cause, Conservation};
 use zerolag_sim::workload::model::Metric;
 use zerolag_trace::LossReport;
 use zerolag_trace::metrics::{Distribution, TaskFigures};
@@ -69,6 +70,7 @@ impl Report {
             "groups": groups,
             "cpus": cpus,
             "models": models,
+            "conservation": conservation(&self.conservation),
             "dumps": dumps,
         })
     }
@@ -76,6 +78,17 @@ impl Report {
     fn figures(&self, f: &TaskFigures) -> Value {
         figures::json(f, self.share(f))
     }
+}
+
+/// Time during which CPUs idled beside waiting tasks, by cause.
+fn conservation(found: &Conservation) -> Value {
+    let causes: Map<String, Value> =
+        Cause::ALL.iter().map(|&c| (format!("{}_ms", c.name()), ms(found.time(c)).into())).collect();
+    json!({
+        "stealable_ms": ms(found.stealable()),
+        "causes": causes,
+        "short_of_ideal_ms": ms(found.short_of_ideal()),
+    })
 }
 
 /// Figures of a model.

@@ -11,6 +11,7 @@ use std::fmt;
 
 use zerolag_core::ids::TaskId;
 use zerolag_core::units::{Instant, Nanos};
+use zerolag_sim::conservation::Conservation;
 use zerolag_sim::scenario::ModelPart;
 use zerolag_sim::workload::model::Outcome;
 use zerolag_trace::metrics::{Summary, TaskFigures};
@@ -45,6 +46,8 @@ pub(crate) struct Report {
     pub(crate) summary: Summary,
     /// What the models among the workloads say.
     pub(crate) models: Vec<(ModelPart, Outcome)>,
+    /// Time during which CPUs idled beside waiting tasks.
+    pub(crate) conservation: Conservation,
     /// The scheduler's state at some moments.
     pub(crate) dumps: Vec<Dumped>,
 }

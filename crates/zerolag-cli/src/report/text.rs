@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use zerolag_core::units::Nanos;
+use zerolag_sim::conservation::Cause;
 
 use super::figures::{self, COLUMNS};
 use super::{Report, Row};
@@ -40,6 +41,18 @@ impl Report {
             writeln!(out)?;
             let rows = groups.iter().map(|row| self.cells([row.group.clone(), row.tasks.to_string()], row));
             table::write(out, &columns, rows)?;
+        }
+        let lost = self.conservation.stealable();
+        if lost > Nanos::ZERO {
+            let causes = Cause::ALL.iter().filter(|&&c| c != Cause::Pinned);
+            let parts = causes.map(|&c| (c, self.conservation.time(c))).filter(|&(_, t)| t > Nanos::ZERO);
+            let parts: Vec<_> = parts.map(|(c, t)| format!("{} {}", c.name(), ms(t))).collect();
+            writeln!(
+                out,
+                "\nA CPU idled while a task waited that it might have run: {} ms ({}).",
+                ms(lost),
+                parts.join(", ")
+            )?;
         }
         for (part, outcome) in &self.models {
             let command: Vec<_> =

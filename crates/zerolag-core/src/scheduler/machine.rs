@@ -10,8 +10,9 @@ use crate::cpu_set::CpuSet;
 use crate::domain::{DomainStates, Domains, Partitions, TickTime};
 use crate::fair::bandwidth::Bandwidth;
 use crate::fair::queue::CfsRq;
+use crate::fair::tasks::TaskList;
 use crate::group::{Group, GroupOnCpu};
-use crate::ids::{CpuId, GroupId, IdVec};
+use crate::ids::{CpuId, GroupId, IdVec, TaskId};
 use crate::latency::LatencyNice;
 use crate::rq::Rq;
 use crate::scheduler::Scheduler;
@@ -140,6 +141,34 @@ impl Scheduler {
     /// Where their balancing stands.
     pub fn domain_states(&self) -> &DomainStates {
         &self.states
+    }
+
+    /// The CPU is there, has nothing to do, and nothing is on its way to it.
+    pub fn is_out_of_work(&self, cpu: CpuId) -> bool {
+        let rq = &self.cpus[cpu];
+        rq.curr.is_none()
+            && !rq.need_resched
+            && !rq.stopping
+            && self.waiting_count(cpu) == 0
+            && self.wake_lists[cpu].is_empty()
+            && self.active.contains(cpu)
+    }
+
+    /// How many fair tasks wait on the CPU; those of groups that may not run do not count.
+    pub fn waiting_count(&self, cpu: CpuId) -> u32 {
+        let rq = &self.cpus[cpu];
+        let runs_fair = rq.curr.is_some_and(|task| self.tasks[task].policy.is_fair());
+        self.queues[rq.root].h_nr_runnable.saturating_sub(runs_fair.into())
+    }
+
+    /// Which they are, those that have waited longest first. Needs scheduling domains.
+    pub fn waiting_tasks(&self, cpu: CpuId) -> impl Iterator<Item = TaskId> + '_ {
+        let rq = &self.cpus[cpu];
+        let all = core::iter::successors(rq.cfs_tasks.last(), |&t| TaskList::before(&self.tasks, t));
+        all.filter(move |&task| {
+            let entity = &self.entities[self.tasks[task].entity];
+            rq.curr != Some(task) && !entity.delayed && !self.is_out_of_play(entity.queue)
+        })
     }
 
     /// Some CPU in this one's root domain has more than one task, or had when last looked at.
