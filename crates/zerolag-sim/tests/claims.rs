@@ -169,7 +169,7 @@ fn extremes_of_lag(text: &str, kernel: Kernel) -> BTreeMap<TaskId, (i64, i64)> {
                 continue;
             }
             let lag = s.virtual_time(entity.queue).since(entity.vruntime).0 as i128;
-            let service = (lag * i128::from(entity.weight.0) >> 20) as i64;
+            let service = ((lag * i128::from(entity.weight.0)) >> 20) as i64;
             let (least, most) = extremes.entry(id).or_default();
             (*least, *most) = ((*least).min(service), (*most).max(service));
         }
