@@ -109,7 +109,7 @@ invariants! {
         "min_vruntime never goes back (but with MINIMAL_VA), and keys times weights stay below 2^62"
         "comment of update_min_vruntime()";
     WorkConserving "I13"
-        "no CPU is idle while somebody waits there, but for a reschedule that is pending"
+        "no CPU is idle while somebody waits there, but for a reschedule that is pending, or quotas"
         "pick_next_task()";
     Counts "C1"
         "counts and the load of a queue are those of its entities"
@@ -188,7 +188,9 @@ impl Auditor {
 fn work_conserving(s: &Scheduler, cpu: CpuId) -> Result<(), Violation> {
     let rq = &s.cpus[cpu];
     let waiting = s.queues[rq.root].h_nr_runnable;
-    if rq.curr.is_none() && !rq.stopping && !rq.need_resched && waiting != 0 {
+    // Moving a task out of a throttled group queues it on an idle CPU without asking for a reschedule; the kernel
+    // leaves it there until something else does (goldens 6.12bw/06, 6.1bw/06).
+    if rq.curr.is_none() && !rq.stopping && !rq.need_resched && !s.bandwidth_used && waiting != 0 {
         let found = format!("it is idle, {waiting} wait");
         return Err(Queue::of(s, rq.root).violation(Invariant::WorkConserving, found));
     }
