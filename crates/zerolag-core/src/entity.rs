@@ -165,7 +165,7 @@ impl Entity {
             return wall.0;
         }
         let inverse = if self.inverse == 0 { inverse_of(self.weight) } else { self.inverse };
-        scale_by_weights(wall.0, 1024, inverse)
+        scale_by_nice_0(wall.0, inverse)
     }
 
     /// Virtual time in which this entity receives `wall` of service: `wall * 1024 / weight`
@@ -178,11 +178,12 @@ impl Entity {
         if self.inverse == 0 {
             self.inverse = inverse_of(self.weight);
         }
-        scale_by_weights(wall.0, 1024, self.inverse)
+        scale_by_nice_0(wall.0, self.inverse)
     }
 }
 
-/// `2^32 / table weight`, rounded down, in 32 bits.
+/// `2^32 / table weight`, rounded down, in 32 bits. Out of line: it is kept once computed.
+#[inline(never)]
 pub(crate) const fn inverse_of(weight: Weight) -> u32 {
     inverse_of_table(weight.down())
 }
@@ -194,6 +195,12 @@ pub(crate) const fn inverse_of_table(weight: u64) -> u32 {
         w if w >= u32::MAX as u64 => 1,
         w => (u32::MAX as u64 / w) as u32,
     }
+}
+
+/// [`scale_by_weights`] from the weight of nice 0.
+#[inline]
+const fn scale_by_nice_0(span: u64, inverse: u32) -> u64 {
+    scale_by_weights(span, 1024, inverse)
 }
 
 /// `span * weight / w`, where `inverse` is `2^32 / w` (`__calc_delta()`).

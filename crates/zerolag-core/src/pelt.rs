@@ -121,17 +121,45 @@ impl Sample {
     pub const BLOCKED: Self = Self { load: 0, runnable: 0, running: false };
 }
 
-/// `value * y^periods`.
-///
-/// Even a multiple of 32 periods goes through the table, whose first entry is 2^32 - 1: the result is one
-/// less than the pure shift. The kernel does the same (`decay_load()`).
+/// `value * y^periods` (`decay_load()`).
 pub const fn decay(value: u64, periods: u64) -> u64 {
-    if periods > HALF_LIFE_PERIODS * 63 {
-        return 0;
+    Fade::over(periods).of(value)
+}
+
+/// What is left of a value after some periods: half for each half-life, and a fraction of that.
+#[derive(Clone, Copy)]
+struct Fade {
+    half_lives: u32,
+    /// In units of 2^-32.
+    fraction: u32,
+}
+
+impl Fade {
+    /// Over so many periods, `y^periods`.
+    ///
+    /// Even a multiple of 32 periods goes through the table, whose first entry is 2^32 - 1: the result is one
+    /// less than the pure shift. The kernel does the same.
+    #[inline]
+    const fn over(periods: u64) -> Self {
+        if periods > HALF_LIFE_PERIODS * 63 {
+            return Self { half_lives: 0, fraction: 0 };
+        }
+        Self {
+            half_lives: (periods / HALF_LIFE_PERIODS) as u32,
+            fraction: Y_POWER[(periods % HALF_LIFE_PERIODS) as usize],
+        }
     }
-    let halved = value >> (periods / HALF_LIFE_PERIODS);
-    let factor = Y_POWER[(periods % HALF_LIFE_PERIODS) as usize];
-    ((halved as u128 * factor as u128) >> 32) as u64
+
+    #[inline]
+    const fn of(self, value: u64) -> u64 {
+        (((value >> self.half_lives) as u128 * self.fraction as u128) >> 32) as u64
+    }
+
+    /// The same where 64 bits are enough.
+    #[inline]
+    const fn of_short(self, value: u32) -> u32 {
+        (((value as u64 >> self.half_lives) * self.fraction as u64) >> 32) as u32
+    }
 }
 
 impl SchedAvg {
@@ -152,70 +180,62 @@ impl SchedAvg {
         self.load_sum == 0 && self.util_sum == 0 && self.runnable_sum == 0
     }
 
-    /// Takes the time since the last update into the sums. Returns true if a period ended, in which case
-    /// the averages are out of date and [`SchedAvg::refresh`] has to be called.
+    /// Takes the time since the last update into the sums, and if a period ended, derives the averages from them.
+    /// Returns whether one did. `weight` is the entity's weight in table units, 1 for a queue.
+    #[inline]
+    pub fn update(&mut self, now: Instant, sample: Sample, weight: u64) -> bool {
+        !self.is_current(now) && self.advance(now, weight, sample.load, sample.runnable, sample.running)
+    }
+
+    /// The same when it is known that there is something to do; a sample's members one by one, in registers.
     ///
     /// A clock that ran backwards (a migration between CPUs) only resets the reference.
-    #[inline]
-    pub fn accumulate(&mut self, now: Instant, sample: Sample) -> bool {
+    fn advance(&mut self, now: Instant, weight: u64, load: u64, runnable: u64, running: bool) -> bool {
         let elapsed_ns = now.0.wrapping_sub(self.last_update_time.0);
         if (elapsed_ns as i64) < 0 {
             self.last_update_time = now;
             return false;
         }
         let units = elapsed_ns >> UNIT_SHIFT;
-        if units == 0 {
-            return false;
-        }
         self.last_update_time.0 += units << UNIT_SHIFT;
-        self.take_units(units, sample)
-    }
-
-    fn take_units(&mut self, units: u64, sample: Sample) -> bool {
         let mut contrib = units as u32;
         let total = units + u64::from(self.period_contrib);
         let periods = total / 1024;
         let rest = (total % 1024) as u32;
         if periods > 0 {
-            self.load_sum = decay(self.load_sum, periods);
-            self.runnable_sum = decay(self.runnable_sum, periods);
-            self.util_sum = decay(u64::from(self.util_sum), periods) as u32;
-            if sample.load != 0 {
+            let fade = Fade::over(periods);
+            self.load_sum = fade.of(self.load_sum);
+            self.runnable_sum = fade.of(self.runnable_sum);
+            self.util_sum = fade.of_short(self.util_sum);
+            if load != 0 {
                 // d1, d2, d3 of the picture above. The whole periods are the limit less what lies before
                 // them: M - y^p M is 1024 (1 + ... + y^(p-1)), and the 1024 of p = 0 belongs to d3.
-                let d1 = decay(u64::from(1024 - self.period_contrib), periods) as u32;
-                let d2 = LOAD_AVG_MAX - decay(u64::from(LOAD_AVG_MAX), periods) as u32 - 1024;
+                let d1 = fade.of_short(1024 - self.period_contrib);
+                let d2 = LOAD_AVG_MAX - fade.of_short(LOAD_AVG_MAX) - 1024;
                 contrib = d1 + d2 + rest;
             }
         }
         self.period_contrib = rest;
-        if sample.load != 0 {
-            self.load_sum = self.load_sum.wrapping_add(sample.load * u64::from(contrib));
-            self.runnable_sum += (sample.runnable * u64::from(contrib)) << CAPACITY_SHIFT;
-            if sample.running {
+        if load != 0 {
+            self.load_sum = self.load_sum.wrapping_add(load * u64::from(contrib));
+            self.runnable_sum += (runnable * u64::from(contrib)) << CAPACITY_SHIFT;
+            if running {
                 self.util_sum = self.util_sum.wrapping_add(contrib << CAPACITY_SHIFT);
             }
+        }
+        if periods > 0 {
+            self.refresh(weight);
         }
         periods > 0
     }
 
-    /// Derives the averages from the sums. `weight` is the entity's weight in table units, 1 for a queue.
+    /// Derives the averages from the sums.
     #[inline]
-    pub fn refresh(&mut self, weight: u64) {
+    fn refresh(&mut self, weight: u64) {
         let divider = u64::from(self.divider());
         self.load_avg = weight.wrapping_mul(self.load_sum) / divider;
         self.runnable_avg = self.runnable_sum / divider;
         self.util_avg = u64::from(self.util_sum / divider as u32);
-    }
-
-    /// Accumulates and, if a period ended, refreshes. Returns whether it did.
-    #[inline]
-    pub fn update(&mut self, now: Instant, sample: Sample, weight: u64) -> bool {
-        let ended = self.accumulate(now, sample);
-        if ended {
-            self.refresh(weight);
-        }
-        ended
     }
 }
 

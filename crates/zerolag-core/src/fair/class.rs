@@ -61,15 +61,16 @@ impl Scheduler {
                 }
                 break;
             }
-            let q = self.entities[se].queue;
+            let entity = &mut self.entities[se];
+            let (q, parent) = (entity.queue, entity.parent);
             if let Some(slice) = slice_below {
-                let entity = &mut self.entities[se];
                 (entity.slice, entity.custom_slice) = (slice, true);
             }
             self.enqueue_entity(q, se, flags);
             slice_below = self.group_slice(q);
-            change.add_to(&mut self.queues[q]);
-            if self.queues[q].idle {
+            let queue = &mut self.queues[q];
+            change.add_to(queue);
+            if queue.idle {
                 change.idle = 1;
             }
             // Nobody above notices what happens in a throttled queue.
@@ -79,38 +80,42 @@ impl Scheduler {
             }
             // The ancestors wake up, whatever brought the task.
             flags = Enqueue { wakeup: true, ..Enqueue::default() };
-            at = self.entities[se].parent;
+            at = parent;
         }
         while let Some(se) = at {
-            let q = self.entities[se].queue;
-            self.refresh_ancestor(q, se, slice_below);
-            slice_below = self.group_slice(q);
-            change.add_to(&mut self.queues[q]);
-            if self.queues[q].idle {
+            let (q, parent) = self.refresh_ancestor(se, &mut slice_below);
+            let queue = &mut self.queues[q];
+            change.add_to(queue);
+            if queue.idle {
                 change.idle = 1;
             }
             if self.is_cut_off(q) {
                 self.hrtick_update(cpu);
                 return;
             }
-            at = self.entities[se].parent;
+            at = parent;
         }
         self.add_running(cpu);
         self.hrtick_update(cpu);
     }
 
-    /// Something joined or left below an ancestor that stays queued.
-    fn refresh_ancestor(&mut self, q: QueueId, se: EntityId, slice_below: Option<Nanos>) {
+    /// Something joined or left below an ancestor that stays queued. `slice` is that with which the group below
+    /// competes, and becomes that of the one above. Returns the ancestor's queue and its own parent.
+    fn refresh_ancestor(&mut self, se: EntityId, slice: &mut Option<Nanos>) -> (QueueId, Option<EntityId>) {
+        let entity = &self.entities[se];
+        let (q, parent) = (entity.queue, entity.parent);
         self.update_load(q, se, LoadUpdate::AgeAndReport);
         self.note_runnable(se);
         self.reweigh(q, se);
-        if !self.config.variants.group_slices {
-            return;
+        if self.config.variants.group_slices {
+            let queue = &mut self.queues[q];
+            self.entities[se].slice = slice.unwrap_or(Nanos(0));
+            if queue.curr != Some(se) {
+                queue.timeline.refresh::<ByDeadline>(&mut self.entities, se);
+            }
+            *slice = Some(queue.shortest_slice(&self.entities));
         }
-        self.entities[se].slice = slice_below.unwrap_or(Nanos(0));
-        if self.queues[q].curr != Some(se) {
-            self.queues[q].timeline.refresh::<ByDeadline>(&mut self.entities, se);
-        }
+        (q, parent)
     }
 
     /// The slice with which the group of queue `q` competes, if not with that of everybody else.
@@ -188,7 +193,8 @@ impl Scheduler {
         let mut slice_below = None;
         let mut at = Some(se);
         while let Some(se) = at {
-            let q = self.entities[se].queue;
+            let entity = &self.entities[se];
+            let (q, parent) = (entity.queue, entity.parent);
             if !self.dequeue_entity(q, se, flags) {
                 if self.entities[se].is_task() {
                     return Reached::Delayed;
@@ -196,18 +202,20 @@ impl Scheduler {
                 slice_below = self.group_slice(q);
                 break;
             }
-            change.sub_from(&mut self.queues[q]);
-            if self.queues[q].idle {
+            let queue = &mut self.queues[q];
+            change.sub_from(queue);
+            if queue.idle {
                 change.idle = change.queued;
             }
+            let empty = queue.load.0 == 0;
             if self.is_cut_off(q) {
                 return Reached::Throttled;
             }
             if goes_to_limbo {
                 self.note_throttled_task(q);
             }
-            at = self.entities[se].parent;
-            if self.queues[q].load.0 != 0 {
+            at = parent;
+            if !empty {
                 slice_below = self.group_slice(q);
                 if let Some(parent) = at.filter(|_| sleeps && !self.is_out_of_play(q)) {
                     self.group_goes_on(parent);
@@ -217,11 +225,10 @@ impl Scheduler {
             flags = Dequeue { sleep: true, delayed: false, special: false, ..flags };
         }
         while let Some(se) = at {
-            let q = self.entities[se].queue;
-            self.refresh_ancestor(q, se, slice_below);
-            slice_below = self.group_slice(q);
-            change.sub_from(&mut self.queues[q]);
-            if self.queues[q].idle {
+            let (q, parent) = self.refresh_ancestor(se, &mut slice_below);
+            let queue = &mut self.queues[q];
+            change.sub_from(queue);
+            if queue.idle {
                 change.idle = change.queued;
             }
             if self.is_cut_off(q) {
@@ -230,7 +237,7 @@ impl Scheduler {
             if goes_to_limbo {
                 self.note_throttled_task(q);
             }
-            at = self.entities[se].parent;
+            at = parent;
         }
         Reached::Root
     }
@@ -247,11 +254,14 @@ impl Scheduler {
             if self.queues[root].nr_queued == 0 {
                 return None;
             }
+            let now = self.cpus[cpu].clock_task;
             let mut q = root;
             let mut throttled = false;
             loop {
-                if self.queues[q].competing_curr(&self.entities).is_some() {
-                    self.update_curr(q);
+                if let Some(curr) = self.queues[q].curr
+                    && self.entities[curr].on_rq
+                {
+                    self.charge_until(q, curr, now);
                 }
                 if self.throttle_at_pick(cpu, q) {
                     if self.throttles_queues() {
@@ -264,7 +274,8 @@ impl Scheduler {
                 if self.config.variants.cfs.picked_is_no_buddy {
                     self.clear_buddies(q, se);
                 }
-                if self.entities[se].delayed {
+                let entity = &self.entities[se];
+                if entity.delayed {
                     self.finish_delayed(cpu, se);
                     debug_assert!(
                         !self.config.features.has(Feature::DelayZero) || self.entities[se].vlag == VDelta(0),
@@ -272,10 +283,10 @@ impl Scheduler {
                     );
                     continue 'again;
                 }
-                match self.entities[se].my_queue {
+                match entity.my_queue {
                     Some(below) => q = below,
                     None => {
-                        let task = self.entities[se].task();
+                        let task = entity.task();
                         if throttled && let Some(task) = task {
                             self.set_throttle_work(cpu, task);
                         }
@@ -363,7 +374,9 @@ impl Scheduler {
         let cpu = self.tasks[task].cpu;
         let mut at = Some(self.tasks[task].entity);
         while let Some(se) = at {
-            let q = self.entities[se].queue;
+            let entity = &self.entities[se];
+            let q = entity.queue;
+            at = entity.parent;
             self.update_curr(q);
             self.update_load(q, se, LoadUpdate::AgeAndReport);
             self.reweigh(q, se);
@@ -372,7 +385,6 @@ impl Scheduler {
             } else if !self.precise_timer_decides(cpu) {
                 self.tick_entity(q, se);
             }
-            at = self.entities[se].parent;
         }
     }
 

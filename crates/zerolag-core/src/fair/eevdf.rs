@@ -17,6 +17,7 @@
 //!
 //! Sources: Stoica and Abdel-Wahab, TR-95-22; kernel/sched/fair.c of 6.12.117.
 
+use crate::config::Config;
 use crate::entity::Entity;
 use crate::fair::queue::CfsRq;
 use crate::fair::timeline::Entities;
@@ -32,12 +33,29 @@ impl CfsRq {
     /// if `guard` protects it.
     #[inline]
     pub(crate) fn pick_eevdf(&self, entities: &Entities, guard: Option<Protection>) -> Option<EntityId> {
+        self.pick_buddy_or_eevdf(entities, None, guard)
+    }
+
+    /// The same, but for a buddy that is eligible.
+    #[inline]
+    pub(crate) fn pick_buddy_or_eevdf(
+        &self,
+        entities: &Entities,
+        buddy: Option<EntityId>,
+        guard: Option<Protection>,
+    ) -> Option<EntityId> {
         let first = self.timeline.first();
         let curr = self.competing_curr(entities);
-        if self.nr_queued == 1 {
+        if self.nr_queued == 1 && buddy.is_none() {
             return curr.or(first);
         }
         let mean = self.mean(entities);
+        if let Some(buddy) = buddy.filter(|&b| self.is_eligible_at(mean, entities[b].vruntime)) {
+            return Some(buddy);
+        }
+        if self.nr_queued == 1 {
+            return curr.or(first);
+        }
         let curr = curr.filter(|&c| self.is_eligible_at(mean, entities[c].vruntime));
         if let Some(rule) = guard
             && let Some(c) = curr.filter(|&c| entities[c].is_protected(rule))
@@ -75,7 +93,72 @@ impl CfsRq {
     }
 }
 
+impl CfsRq {
+    /// After `curr` was charged: a request that is used up is followed by the next one. Returns true if
+    /// somebody else should get a turn.
+    #[inline]
+    pub(crate) fn eevdf_charged(&mut self, entities: &mut Entities, config: &Config, curr: EntityId) -> bool {
+        let expired = self.renew_request(entities, config, curr);
+        if self.nr_queued == 1 {
+            return false;
+        }
+        expired || self.is_exposed(entities, config, curr)
+    }
+
+    /// `d = v + slice / w`, counted from where it is now, if the deadline has been reached
+    /// (`update_deadline()`). Returns true if it has.
+    #[inline]
+    pub(crate) fn renew_request(&mut self, entities: &mut Entities, config: &Config, se: EntityId) -> bool {
+        let entity = &entities[se];
+        let served = !entity.vruntime.before(entity.deadline);
+        if served {
+            self.begin_request(entities, config, se);
+        }
+        served
+    }
+
+    fn begin_request(&mut self, entities: &mut Entities, config: &Config, se: EntityId) {
+        let entity = &mut entities[se];
+        entity.refresh_slice(config);
+        entity.deadline = entity.vruntime + VDelta(entity.virtual_span(entity.slice) as i64);
+        self.settle_virtual_time(entities, &config.variants);
+    }
+
+    /// Nothing protects the running entity any more, in the middle of its request.
+    #[inline]
+    fn is_exposed(&self, entities: &Entities, config: &Config, curr: EntityId) -> bool {
+        let rule = config.variants.protection;
+        if entities[curr].is_protected(rule) {
+            return false;
+        }
+        match rule {
+            // A wakee with a shorter slice ended the protection, and now the lag is gone too.
+            Protection::UntilDeadline => {
+                config.features.has(Feature::PreemptShort) && !self.is_eligible(entities, curr)
+            }
+            Protection::ForShortestSlice => true,
+            Protection::Never => false,
+        }
+    }
+
+    /// Notes the entity's lag before it leaves.
+    #[inline]
+    pub(crate) fn take_lag(&mut self, entities: &mut Entities, config: &Config, se: EntityId) {
+        let now = self.settle_virtual_time(entities, &config.variants);
+        let entity = &mut entities[se];
+        entity.vlag = entity.lag_at(now, config.tick());
+    }
+}
+
 impl Entity {
+    /// Without a slice of its own, an entity uses the base slice, as it is now.
+    #[inline]
+    pub(crate) fn refresh_slice(&mut self, config: &Config) {
+        if !(self.custom_slice || config.variants.latency_nice) {
+            self.slice = config.tunables.base_slice;
+        }
+    }
+
     /// Lag against `now`, limited to what a steady system can produce, two requests but at least a tick:
     /// joins, leaves and weight changes of others may have moved virtual time arbitrarily
     /// (`entity_lag()`).
@@ -117,66 +200,7 @@ impl Entity {
 impl Scheduler {
     /// Notes the entity's lag before it leaves.
     pub(crate) fn take_lag(&mut self, q: QueueId, se: EntityId) {
-        let tick = self.config.tick();
-        let now = self.settle_virtual_time(q);
-        let entity = &mut self.entities[se];
-        entity.vlag = entity.lag_at(now, tick);
-    }
-
-    /// After `curr` was charged: a request that is used up is followed by the next one. Returns true if
-    /// somebody else should get a turn.
-    #[inline]
-    pub(crate) fn eevdf_charged(&mut self, q: QueueId, curr: EntityId) -> bool {
-        let expired = self.renew_request(q, curr);
-        if self.queues[q].nr_queued == 1 {
-            return false;
-        }
-        expired || self.is_exposed(q, curr)
-    }
-
-    /// Without a slice of its own, an entity uses the base slice, as it is now.
-    #[inline]
-    pub(crate) fn refresh_slice(&mut self, se: EntityId) {
-        if self.config.variants.latency_nice {
-            return;
-        }
-        let entity = &mut self.entities[se];
-        if !entity.custom_slice {
-            entity.slice = self.config.tunables.base_slice;
-        }
-    }
-
-    /// `d = v + slice / w`, counted from where it is now, if the deadline has been reached
-    /// (`update_deadline()`).
-    #[inline]
-    pub(crate) fn renew_request(&mut self, q: QueueId, se: EntityId) -> bool {
-        let entity = &self.entities[se];
-        if entity.vruntime.before(entity.deadline) {
-            return false;
-        }
-        self.refresh_slice(se);
-        let entity = &mut self.entities[se];
-        entity.deadline = entity.vruntime + VDelta(entity.virtual_span(entity.slice) as i64);
-        self.settle_virtual_time(q);
-        true
-    }
-
-    /// Nothing protects the running entity any more, in the middle of its request.
-    #[inline]
-    fn is_exposed(&self, q: QueueId, curr: EntityId) -> bool {
-        let rule = self.config.variants.protection;
-        if self.entities[curr].is_protected(rule) {
-            return false;
-        }
-        match rule {
-            // A wakee with a shorter slice ended the protection, and now the lag is gone too.
-            Protection::UntilDeadline => {
-                self.config.features.has(Feature::PreemptShort)
-                    && !self.queues[q].is_eligible(&self.entities, curr)
-            }
-            Protection::ForShortestSlice => true,
-            Protection::Never => false,
-        }
+        self.queues[q].take_lag(&mut self.entities, &self.config, se);
     }
 
     /// The running entity yields (`yield_task_fair()`).
@@ -192,7 +216,7 @@ impl Scheduler {
         }
         match rule {
             Yielding::RestOfRequest => {
-                self.renew_request(q, se);
+                self.queues[q].renew_request(&mut self.entities, &self.config, se);
             }
             Yielding::RestOfRequestSameSlice | Yielding::OneRequest => {
                 let request = entity.virtual_span(entity.slice);
@@ -214,19 +238,17 @@ impl Scheduler {
     ///     l = vl (W + w) / W
     /// ```
     pub(crate) fn eevdf_place(&mut self, q: QueueId, se: EntityId, initial: bool) {
-        let now = self.settle_virtual_time(q);
-        let features = self.config.features;
+        let (queue, entities, config) = (&mut self.queues[q], &mut self.entities, &self.config);
+        let now = queue.settle_virtual_time(entities, &config.variants);
+        let features = config.features;
         // Reweighting by placing again depends on it, whatever the feature says.
         let keeps_request =
-            features.has(Feature::PlaceRelDeadline) || self.config.variants.reweight == Reweight::PlaceAgain;
-        let queue = &self.queues[q];
-        let competing = queue.competing_weight(&self.entities);
-        let alone = queue.nr_queued == 0;
-        self.refresh_slice(se);
-        let entity = &mut self.entities[se];
-        let mut request = entity.virtual_span(entity.slice);
+            features.has(Feature::PlaceRelDeadline) || config.variants.reweight == Reweight::PlaceAgain;
+        let competing = queue.competing_weight(entities);
+        let entity = &mut entities[se];
+        entity.refresh_slice(config);
         let mut lag = 0;
-        if features.has(Feature::PlaceLag) && !alone {
+        if features.has(Feature::PlaceLag) && queue.nr_queued != 0 {
             lag = inflate_lag(entity.vlag, competing, entity.table_weight());
         }
         entity.vruntime = now - VDelta(lag);
@@ -235,6 +257,7 @@ impl Scheduler {
             entity.rel_deadline = false;
             return;
         }
+        let mut request = entity.virtual_span(entity.slice);
         if features.has(Feature::PlaceDeadlineInitial) && initial {
             request /= 2;
         }

@@ -253,7 +253,7 @@ impl Scheduler {
 
     /// After `curr` was charged. Returns true if somebody else should get a turn.
     pub(crate) fn eevdf2023_charged(&mut self, q: QueueId, curr: EntityId) -> bool {
-        let expired = self.renew_request(q, curr);
+        let expired = self.queues[q].renew_request(&mut self.entities, &self.config, curr);
         match self.config.variants.preempt_at {
             PreemptAt::Tick => false,
             PreemptAt::RequestEnd => expired && self.queues[q].nr_queued > 1,
@@ -285,10 +285,10 @@ impl Scheduler {
     pub(crate) fn eevdf2023_place(&mut self, q: QueueId, se: EntityId, flags: Enqueue) {
         let now = self.settle_virtual_time(q);
         let features = self.config.features;
-        self.refresh_slice(se);
         let queue = &self.queues[q];
         let competing = queue.competing_weight(&self.entities);
         let entity = &mut self.entities[se];
+        entity.refresh_slice(&self.config);
         let mut request = entity.virtual_span(entity.slice) as i64;
         let mut lag = 0;
         if features.has(Feature::PlaceLag) && queue.nr_queued != 0 {

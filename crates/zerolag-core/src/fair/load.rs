@@ -17,6 +17,7 @@
 
 use crate::entity::Entity;
 use crate::fair::bandwidth::PeltLag;
+use crate::fair::queue::CfsRq;
 use crate::features::Feature;
 use crate::ids::{EntityId, QueueId, TaskId};
 use crate::pelt::{Sample, add_positive, floor_sum, sub_positive};
@@ -41,6 +42,23 @@ pub(crate) enum LoadUpdate {
 pub(crate) const UTIL_UNCHANGED: u32 = 0x8000_0000;
 
 impl Entity {
+    /// Time passes; `running` = on its queue's account, `remembers` = its utilisation is estimated, and has changed
+    /// now.
+    #[inline]
+    fn age(&mut self, now: Instant, running: bool, remembers: bool) {
+        let runnable = if self.delayed {
+            0
+        } else if self.is_task() {
+            u64::from(self.on_rq)
+        } else {
+            u64::from(self.runnable_weight)
+        };
+        let sample = Sample { load: u64::from(self.on_rq), runnable, running };
+        if self.avg.update(now, sample, self.table_weight()) && remembers {
+            self.avg.util_est &= !UTIL_UNCHANGED;
+        }
+    }
+
     fn attach_sums(&mut self, divider: u64) {
         let avg = &mut self.avg;
         avg.util_sum = (avg.util_avg * divider) as u32;
@@ -48,6 +66,45 @@ impl Entity {
         avg.load_sum = avg.load_avg * divider;
         let weight = self.weight.down();
         avg.load_sum = if weight < avg.load_sum { avg.load_sum / weight } else { 1 };
+    }
+}
+
+impl CfsRq {
+    /// Takes off what left while asleep; then time passes. Returns true if the averages changed.
+    #[inline]
+    fn age(&mut self, now: Instant) -> bool {
+        let removed = self.removed.nr != 0;
+        if removed {
+            self.take_off_removed();
+        }
+        let sample = Sample {
+            load: self.load.down(),
+            runnable: u64::from(self.h_nr_queued - self.h_nr_delayed),
+            running: self.curr.is_some(),
+        };
+        self.avg.update(now, sample, 1) | removed
+    }
+
+    fn take_off_removed(&mut self) {
+        let gone = core::mem::take(&mut self.removed);
+        let avg = &mut self.avg;
+        let divider = u64::from(avg.divider());
+        avg.load_avg = sub_positive(avg.load_avg, gone.load_avg);
+        avg.load_sum = sub_positive(avg.load_sum, gone.load_avg * divider);
+        avg.load_sum = floor_sum(avg.load_sum, avg.load_avg);
+        avg.util_avg = sub_positive(avg.util_avg, gone.util_avg);
+        avg.util_sum = avg.util_sum.saturating_sub((gone.util_avg * divider) as u32);
+        avg.util_sum = floor_sum(u64::from(avg.util_sum), avg.util_avg) as u32;
+        avg.runnable_avg = sub_positive(avg.runnable_avg, gone.runnable_avg);
+        avg.runnable_sum = sub_positive(avg.runnable_sum, gone.runnable_avg * divider);
+        avg.runnable_sum = floor_sum(avg.runnable_sum, avg.runnable_avg);
+        // The load that left is estimated by the runnable time that left.
+        self.mark_propagate(-((gone.runnable_avg * divider) as i64) >> 10);
+    }
+
+    fn mark_propagate(&mut self, runnable_sum: i64) {
+        self.propagate = true;
+        self.prop_runnable_sum += runnable_sum;
     }
 }
 
@@ -69,17 +126,34 @@ impl Scheduler {
         let now = self.queue_pelt_now(q);
         if self.tracks_earlier() {
             self.update_load_earlier(q, se, what, now);
-            return;
+        } else if !self.is_up_to_date(q, se, now) || matches!(what, LoadUpdate::Join | LoadUpdate::Leave) {
+            self.advance_load(q, se, what, now);
         }
-        let attached = self.entities[se].avg.last_update_time != Instant(0);
-        // One switch comes here several times at the same moment: the later ones find everything done.
-        let mut decayed = false;
-        if !self.is_up_to_date(q, se, now) {
-            if attached {
-                self.age_entity(q, se, now);
-            }
-            decayed = self.age_queue(q, now);
-            decayed |= self.propagate_entity(q, se);
+    }
+
+    /// Neither has a whole unit of time passed, nor has anything left the queue or come up from below. One switch
+    /// asks several times at the same moment.
+    #[inline]
+    fn is_up_to_date(&self, q: QueueId, se: EntityId, now: Instant) -> bool {
+        let queue = &self.queues[q];
+        let entity = &self.entities[se];
+        queue.avg.is_current(now)
+            && entity.avg.is_current(now)
+            && queue.removed.nr == 0
+            && entity.my_queue.is_none_or(|below| !self.queues[below].propagate)
+    }
+
+    fn advance_load(&mut self, q: QueueId, se: EntityId, what: LoadUpdate, now: Instant) {
+        let remembers = self.config.features.has(Feature::UtilEst);
+        let (queue, entity) = (&mut self.queues[q], &mut self.entities[se]);
+        let attached = entity.avg.last_update_time != Instant(0);
+        if attached {
+            entity.age(now, queue.curr == Some(se), remembers);
+        }
+        let below = entity.my_queue;
+        let mut decayed = queue.age(now);
+        if let Some(below) = below {
+            decayed |= self.propagate_entity(q, se, below);
         }
         match what {
             LoadUpdate::Join if !attached => {
@@ -95,35 +169,6 @@ impl Scheduler {
         }
     }
 
-    /// Neither has a whole unit of time passed, nor has anything left the queue or come up from below.
-    #[inline]
-    fn is_up_to_date(&self, q: QueueId, se: EntityId, now: Instant) -> bool {
-        let queue = &self.queues[q];
-        let entity = &self.entities[se];
-        queue.avg.is_current(now)
-            && entity.avg.is_current(now)
-            && queue.removed.nr == 0
-            && entity.my_queue.is_none_or(|below| !self.queues[below].propagate)
-    }
-
-    #[inline]
-    fn age_entity(&mut self, q: QueueId, se: EntityId, now: Instant) {
-        let running = self.queues[q].curr == Some(se);
-        let entity = &mut self.entities[se];
-        let runnable = if entity.delayed {
-            0
-        } else if entity.is_task() {
-            u64::from(entity.on_rq)
-        } else {
-            u64::from(entity.runnable_weight)
-        };
-        let sample = Sample { load: u64::from(entity.on_rq), runnable, running };
-        let weight = entity.table_weight();
-        if entity.avg.update(now, sample, weight) && self.config.features.has(Feature::UtilEst) {
-            entity.avg.util_est &= !UTIL_UNCHANGED;
-        }
-    }
-
     /// Ages an entity that nobody waits for.
     pub(crate) fn age_blocked_entity(&mut self, se: EntityId, now: Instant) {
         if self.tracks_earlier() {
@@ -136,45 +181,19 @@ impl Scheduler {
     }
 
     /// Takes off what left while asleep, then ages the queue. Returns true if its averages changed.
-    #[inline]
     pub(crate) fn age_queue(&mut self, q: QueueId, now: Instant) -> bool {
         if self.tracks_earlier() {
             return self.age_queue_earlier(q, now);
         }
-        let queue = &mut self.queues[q];
-        let removed = queue.removed.nr != 0;
-        if removed {
-            let gone = core::mem::take(&mut queue.removed);
-            let avg = &mut queue.avg;
-            let divider = u64::from(avg.divider());
-            avg.load_avg = sub_positive(avg.load_avg, gone.load_avg);
-            avg.load_sum = sub_positive(avg.load_sum, gone.load_avg * divider);
-            avg.load_sum = floor_sum(avg.load_sum, avg.load_avg);
-            avg.util_avg = sub_positive(avg.util_avg, gone.util_avg);
-            avg.util_sum = avg.util_sum.saturating_sub((gone.util_avg * divider) as u32);
-            avg.util_sum = floor_sum(u64::from(avg.util_sum), avg.util_avg) as u32;
-            avg.runnable_avg = sub_positive(avg.runnable_avg, gone.runnable_avg);
-            avg.runnable_sum = sub_positive(avg.runnable_sum, gone.runnable_avg * divider);
-            avg.runnable_sum = floor_sum(avg.runnable_sum, avg.runnable_avg);
-            // The load that left is estimated by the runnable time that left.
-            self.mark_propagate(q, -((gone.runnable_avg * divider) as i64) >> 10);
-        }
-        let queue = &mut self.queues[q];
-        let sample = Sample {
-            load: queue.load.down(),
-            runnable: u64::from(queue.h_nr_queued - queue.h_nr_delayed),
-            running: queue.curr.is_some(),
-        };
-        queue.avg.update(now, sample, 1) | removed
+        self.queues[q].age(now)
     }
 
     pub(super) fn mark_propagate(&mut self, q: QueueId, runnable_sum: i64) {
-        let queue = &mut self.queues[q];
-        queue.propagate = true;
-        queue.prop_runnable_sum += runnable_sum;
+        self.queues[q].mark_propagate(runnable_sum);
     }
 
     /// Adds an entity's load to the queue's (`enqueue_load_avg()`).
+    #[inline]
     fn add_load(&mut self, q: QueueId, se: EntityId) {
         let entity = &self.entities[se];
         let avg = &mut self.queues[q].avg;
@@ -183,6 +202,7 @@ impl Scheduler {
     }
 
     /// Takes it off (`dequeue_load_avg()`).
+    #[inline]
     fn sub_load(&mut self, q: QueueId, se: EntityId) {
         let entity = &self.entities[se];
         let avg = &mut self.queues[q].avg;
@@ -252,11 +272,15 @@ impl Scheduler {
 
     /// Adds a queue's change of load to its group's load average, unless it is small or the last report was
     /// just now (`update_tg_load_avg()`).
+    #[inline]
     pub(crate) fn report_load(&mut self, q: QueueId) {
-        let queue = &mut self.queues[q];
-        if queue.entity.is_none() {
-            return;
+        if self.queues[q].entity.is_some() {
+            self.report_group_load(q);
         }
+    }
+
+    fn report_group_load(&mut self, q: QueueId) {
+        let queue = &mut self.queues[q];
         let interval = self.config.variants.tg_load_interval;
         if self.now.0.wrapping_sub(queue.last_tg_load_update.0) < interval.0 {
             return;
@@ -276,18 +300,20 @@ impl Scheduler {
     /// Hands up to a group's entity what changed below it (`propagate_entity_load_avg()`). Returns true if
     /// there was something.
     #[inline]
-    fn propagate_entity(&mut self, q: QueueId, se: EntityId) -> bool {
-        let Some(below) = self.entities[se].my_queue else { return false };
-        if !self.queues[below].propagate {
-            return false;
+    fn propagate_entity(&mut self, q: QueueId, se: EntityId, below: QueueId) -> bool {
+        let changed = core::mem::take(&mut self.queues[below].propagate);
+        if changed {
+            self.follow(q, se, below);
         }
-        self.queues[below].propagate = false;
+        changed
+    }
+
+    fn follow(&mut self, q: QueueId, se: EntityId, below: QueueId) {
         let runnable_sum = self.queues[below].prop_runnable_sum;
         self.mark_propagate(q, runnable_sum);
         self.follow_util(q, se, below);
         self.follow_runnable(q, se, below);
         self.follow_load(q, se, below);
-        true
     }
 
     /// The group ran when anything in it ran: its utilisation is that of the queue below.
@@ -401,10 +427,14 @@ impl Scheduler {
         if self.entities[se].avg.last_update_time != Instant(0)
             && self.config.features.has(Feature::AttachAgeLoad)
         {
-            self.age_entity(q, se, now);
+            let remembers = self.config.features.has(Feature::UtilEst);
+            let running = self.queues[q].curr == Some(se);
+            self.entities[se].age(now, running, remembers);
         }
-        self.age_queue(q, now);
-        self.propagate_entity(q, se);
+        self.queues[q].age(now);
+        if let Some(below) = self.entities[se].my_queue {
+            self.propagate_entity(q, se, below);
+        }
         self.attach_load(q, se);
         self.report_load(q);
         self.propagate_upwards(se);

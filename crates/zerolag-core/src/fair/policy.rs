@@ -156,7 +156,7 @@ impl Scheduler {
                 give_way
             }
             FairPolicy::Eevdf => {
-                let give_way = self.eevdf_charged(q, curr);
+                let give_way = self.queues[q].eevdf_charged(&mut self.entities, &self.config, curr);
                 self.advance_anchor(q);
                 give_way
             }
@@ -172,14 +172,10 @@ impl Scheduler {
             FairPolicy::Cfs2009 => self.cfs2009_pick(q),
             FairPolicy::Eevdf2023 => self.eevdf2023_pick(q),
             FairPolicy::Eevdf => {
-                if self.config.features.has(Feature::PickBuddy)
-                    && let Some(buddy) = queue.next
-                    && queue.is_eligible(&self.entities, buddy)
-                {
-                    return buddy;
-                }
+                let buddy = queue.next.filter(|_| self.config.features.has(Feature::PickBuddy));
                 let guard = self.protection_at_pick();
-                queue.pick_eevdf(&self.entities, guard).expect("somebody in a non-empty queue is eligible")
+                let pick = queue.pick_buddy_or_eevdf(&self.entities, buddy, guard);
+                pick.expect("somebody in a non-empty queue is eligible")
             }
         }
     }

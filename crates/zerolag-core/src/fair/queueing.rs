@@ -11,7 +11,7 @@ use crate::ids::{EntityId, QueueId};
 use crate::scheduler::Scheduler;
 use crate::task::OnRq;
 use crate::units::{Instant, VDelta};
-use crate::variants::{LoadOnMove, Propagation};
+use crate::variants::{LoadOnMove, LoadTracking, Propagation};
 
 /// Why something is enqueued (`ENQUEUE_*`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,19 +51,25 @@ pub(crate) struct Dequeue {
 
 impl Scheduler {
     /// An idle entity gives way to all others.
+    #[inline]
     pub(crate) fn is_idle_entity(&self, se: EntityId) -> bool {
         let entity = &self.entities[se];
         entity.my_queue.map_or(entity.idle_policy, |below| self.queues[below].idle)
     }
 
     /// The group's averages count how many are runnable in it, as of now.
+    #[inline]
     pub(crate) fn note_runnable(&mut self, se: EntityId) {
-        if let Some(below) = self.entities[se].my_queue.filter(|_| !self.tracks_earlier()) {
+        let entity = &mut self.entities[se];
+        if let Some(below) = entity.my_queue
+            && self.config.variants.load.tracking == LoadTracking::RunnableTime
+        {
             let below = &self.queues[below];
-            self.entities[se].runnable_weight = below.h_nr_queued - below.h_nr_delayed;
+            entity.runnable_weight = below.h_nr_queued - below.h_nr_delayed;
         }
     }
 
+    #[inline]
     fn add_to_counts(&mut self, q: QueueId, se: EntityId) {
         let idle = self.is_idle_entity(se);
         let entity = &self.entities[se];
@@ -83,6 +89,7 @@ impl Scheduler {
         queue.idle_nr += u32::from(idle);
     }
 
+    #[inline]
     fn sub_from_counts(&mut self, q: QueueId, se: EntityId) {
         let idle = self.is_idle_entity(se);
         let entity = &self.entities[se];
@@ -197,8 +204,9 @@ impl Scheduler {
     }
 
     fn clear_delayed(&mut self, se: EntityId) {
-        self.entities[se].delayed = false;
-        if self.entities[se].is_task() {
+        let entity = &mut self.entities[se];
+        entity.delayed = false;
+        if entity.is_task() {
             self.for_each_counting_queue(se, |queue| {
                 queue.h_nr_runnable += 1;
                 queue.h_nr_delayed -= 1;
@@ -210,9 +218,9 @@ impl Scheduler {
     fn for_each_counting_queue(&mut self, se: EntityId, mut change: impl FnMut(&mut CfsRq)) {
         let mut at = Some(se);
         while let Some(se) = at {
-            let q = self.entities[se].queue;
-            change(&mut self.queues[q]);
-            at = self.entities[se].parent.filter(|_| !self.is_cut_off(q));
+            let entity = &self.entities[se];
+            change(&mut self.queues[entity.queue]);
+            at = entity.parent.filter(|_| !self.is_cut_off(entity.queue));
         }
     }
 
@@ -251,11 +259,11 @@ impl Scheduler {
             self.update_load(q, se, LoadUpdate::AgeAndReport);
             self.begin_turn(q, se);
         }
-        let now = self.cpus[self.queues[q].cpu].clock_task;
+        let queue = &mut self.queues[q];
         let entity = &mut self.entities[se];
-        entity.exec_start = now;
+        entity.exec_start = self.cpus[queue.cpu].clock_task;
         entity.prev_sum_exec = entity.sum_exec;
-        self.queues[q].curr = Some(se);
+        queue.curr = Some(se);
     }
 
     /// The running entity of a level stops running; it waits on if it still competes.
@@ -275,15 +283,20 @@ impl Scheduler {
     #[inline]
     pub(crate) fn clear_buddies(&mut self, q: QueueId, se: EntityId) {
         let queue = &self.queues[q];
-        if queue.next == Some(se) {
+        let is_buddy = [queue.next, queue.last, queue.skip].map(|buddy| buddy == Some(se));
+        if is_buddy != [false; 3] {
+            self.clear_kinds(se, is_buddy);
+        }
+    }
+
+    fn clear_kinds(&mut self, se: EntityId, [next, last, skip]: [bool; 3]) {
+        if next {
             self.clear_buddy(se, |queue| &mut queue.next);
         }
-        let queue = &self.queues[q];
-        if queue.last == Some(se) {
+        if last {
             self.clear_buddy(se, |queue| &mut queue.last);
         }
-        let queue = &self.queues[q];
-        if queue.skip == Some(se) {
+        if skip {
             self.clear_buddy(se, |queue| &mut queue.skip);
         }
     }

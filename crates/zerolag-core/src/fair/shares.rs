@@ -30,7 +30,12 @@ impl Scheduler {
     /// Recomputes the weight of a group's entity, unless nobody is in the group, or nobody there may run.
     #[inline]
     pub(crate) fn update_group_weight(&mut self, se: EntityId) {
-        let Some(below) = self.entities[se].my_queue else { return };
+        if let Some(below) = self.entities[se].my_queue {
+            self.take_share(se, below);
+        }
+    }
+
+    fn take_share(&mut self, se: EntityId, below: QueueId) {
         let when = self.config.variants.group_reweight;
         let populated = self.queues[below].load != Weight(0);
         if when == GroupReweight::ByDomain
@@ -72,6 +77,7 @@ impl Scheduler {
 
     /// The part of the group's shares that is due to one of its queues. The lower bound is in the fine unit
     /// on purpose: on many CPUs a part may be a small fraction of one share.
+    #[inline]
     fn group_weight(&self, below: QueueId) -> Weight {
         let rules = self.config.variants.load;
         let queue = &self.queues[below];
@@ -86,6 +92,7 @@ impl Scheduler {
     }
 
     /// The part of the group's shares that is due to one of its queues that counts with this load.
+    #[inline]
     pub(super) fn part_of_shares(&self, below: QueueId, load: i64) -> Weight {
         let rules = self.config.variants.load;
         let queue = &self.queues[below];

@@ -38,7 +38,7 @@ use crate::features::Feature;
 use crate::ids::{EntityId, QueueId};
 use crate::scheduler::Scheduler;
 use crate::units::{Nanos, VDelta, VTime};
-use crate::variants::{Anchor, Rounding};
+use crate::variants::{Anchor, Rounding, Variants};
 
 /// `K` and `W` of the module's documentation, the running entity included.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +150,36 @@ impl CfsRq {
         empty == (self.weight_sum == 0) && (!empty || self.key_weight_sum == 0)
     }
 
+    /// Virtual time of the queue, which also becomes its anchor if that is the rule: keys stay small. Asked at
+    /// each placement, each time lag is taken, and at the end of each request.
+    #[inline]
+    pub(crate) fn settle_virtual_time(&mut self, entities: &Entities, variants: &Variants) -> VTime {
+        let key = self.virtual_time_key(entities, variants.rounding);
+        match variants.anchor {
+            Anchor::ZeroLag => {
+                self.move_anchor(key);
+                self.anchor
+            }
+            Anchor::Minimum => self.anchor + VDelta(key),
+        }
+    }
+
+    /// Moves the anchor forwards to the least vruntime of the running entity and of those that wait.
+    fn follow_least(&mut self, entities: &Entities, waiting: Option<VTime>) {
+        let curr = self.competing_curr(entities).map(|c| entities[c].vruntime);
+        let least = match (curr, waiting) {
+            (Some(c), Some(w)) => c.min(w),
+            (Some(v), None) | (None, Some(v)) => v,
+            (None, None) => return,
+        };
+        let shift = self.key(least);
+        if shift > 0 {
+            self.move_anchor(shift);
+        }
+    }
+
     /// Every key becomes smaller by `shift`.
+    #[inline]
     pub(crate) fn move_anchor(&mut self, shift: i64) {
         let correction = (self.weight_sum as i64).wrapping_mul(shift);
         self.key_weight_sum = self.key_weight_sum.wrapping_sub(correction);
@@ -171,19 +200,10 @@ impl Scheduler {
         self.queues[self.entities[se].queue].is_eligible(&self.entities, se)
     }
 
-    /// Virtual time of a queue, which also becomes its anchor if that is the rule: keys stay small. Asked at
-    /// each placement, each time lag is taken, and at the end of each request.
+    /// [`CfsRq::settle_virtual_time`].
     #[inline]
     pub(crate) fn settle_virtual_time(&mut self, q: QueueId) -> VTime {
-        let queue = &mut self.queues[q];
-        let key = queue.virtual_time_key(&self.entities, self.config.variants.rounding);
-        match self.config.variants.anchor {
-            Anchor::ZeroLag => {
-                queue.move_anchor(key);
-                queue.anchor
-            }
-            Anchor::Minimum => queue.anchor + VDelta(key),
-        }
+        self.queues[q].settle_virtual_time(&self.entities, &self.config.variants)
     }
 
     /// Vruntimes changed: the anchor follows the least of them, if that is the rule, but never backwards, so
@@ -199,17 +219,7 @@ impl Scheduler {
             }
             Anchor::Minimum => {
                 let waiting = self.least_waiting(q);
-                let queue = &mut self.queues[q];
-                let curr = queue.competing_curr(&self.entities).map(|c| self.entities[c].vruntime);
-                let least = match (curr, waiting) {
-                    (Some(c), Some(w)) => c.min(w),
-                    (Some(v), None) | (None, Some(v)) => v,
-                    (None, None) => return,
-                };
-                let shift = queue.key(least);
-                if shift > 0 {
-                    queue.move_anchor(shift);
-                }
+                self.queues[q].follow_least(&self.entities, waiting);
             }
         }
     }
