@@ -146,6 +146,18 @@ impl CpuSet {
         set
     }
 
+    /// Becomes the intersection of two others, in the memory that it has.
+    pub(crate) fn become_and(&mut self, one: &Self, other: &Self) {
+        self.become_same(one);
+        self.retain_all(other);
+    }
+
+    /// Becomes equal to another set, in the memory that it has.
+    pub(crate) fn become_same(&mut self, other: &Self) {
+        self.clear();
+        self.insert_all(other);
+    }
+
     /// Members of either set.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {

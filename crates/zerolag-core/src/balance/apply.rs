@@ -41,31 +41,33 @@ impl Scheduler {
     /// Moves what the pass is to move from its source to its destination. Returns how many tasks came.
     pub(super) fn pull(&mut self, pass: &mut Pass, progress: &mut Progress) -> u32 {
         let mut moved = 0;
+        let mut detached = core::mem::take(&mut self.spare_tasks);
         loop {
             if self.config.variants.balance.by_load.is_none_or(|rules| rules.updates_source_clock) {
                 self.update_clock(pass.from);
             }
-            let (detached, interrupted) = self.detach_tasks(pass, progress);
+            let interrupted = self.detach_tasks(pass, progress, &mut detached);
             moved += detached.len() as u32;
             if !detached.is_empty() {
                 self.update_clock(pass.to);
                 // The last one off is the first one on.
-                for task in detached.into_iter().rev() {
+                for task in detached.drain(..).rev() {
                     self.attach_task(task);
                 }
             }
             if !interrupted {
-                return moved;
+                break;
             }
         }
+        self.spare_tasks = detached;
+        moved
     }
 
-    /// Takes tasks off the source. Also returns whether it only paused.
-    fn detach_tasks(&mut self, pass: &mut Pass, progress: &mut Progress) -> (Vec<TaskId>, bool) {
-        let mut detached = Vec::new();
+    /// Takes tasks off the source. Returns true if it only paused.
+    fn detach_tasks(&mut self, pass: &mut Pass, progress: &mut Progress, detached: &mut Vec<TaskId>) -> bool {
         if self.cpus[pass.from].nr_running <= 1 {
             pass.all_pinned = false;
-            return (detached, false);
+            return false;
         }
         let failures = self.states.domains[pass.domain].nr_balance_failed;
         let skip_small = self.config.features.has(Feature::LbMin) && failures == 0;
@@ -85,7 +87,7 @@ impl Scheduler {
             }
             if progress.looked_at > progress.break_at {
                 progress.break_at += BREAK;
-                return (detached, true);
+                return true;
             }
             let taken = self.may_move(pass, task)
                 && self.size_of(pass, task).is_some_and(|size| pass.left.take(size, failures, skip_small));
@@ -101,7 +103,7 @@ impl Scheduler {
                 }
             }
         }
-        (detached, false)
+        false
     }
 
     /// Takes one task off, no matter how much it is (`detach_one_task()`).

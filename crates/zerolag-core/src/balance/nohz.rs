@@ -336,7 +336,7 @@ impl Scheduler {
         let mut blocked = false;
         let mut aborted = false;
         let start = CpuId::from_index(this_cpu.index() + 1);
-        let mask = self.nohz.idle_cpus.clone();
+        let mask = self.copy_idle_cpus();
         for cpu in mask.iter_wrap(start) {
             if !self.is_idle(cpu) {
                 continue;
@@ -359,6 +359,7 @@ impl Scheduler {
             }
             next_balance = next_balance.min(self.cpus[cpu].balance.next_balance);
         }
+        self.give_back(mask);
         if !aborted {
             if next_balance < far {
                 self.nohz.next_balance = next_balance;
@@ -371,6 +372,19 @@ impl Scheduler {
         if blocked {
             self.nohz.has_blocked = true;
         }
+    }
+
+    /// The idle CPUs as they are now, to be passed over; to be given back after that.
+    pub(super) fn copy_idle_cpus(&mut self) -> CpuSet {
+        let mut set = core::mem::take(&mut self.spare_set);
+        set.become_same(&self.nohz.idle_cpus);
+        set
+    }
+
+    /// The memory of a set that was taken from there is spare again.
+    pub(crate) fn give_back(&mut self, mut set: CpuSet) {
+        set.clear();
+        self.spare_set = set;
     }
 
     /// Ages an idle CPU's load, at most once a tick. Returns true if some is left.

@@ -222,7 +222,8 @@ impl Scheduler {
         let now = self.jiffies();
         let far = Jiffies(now.0 + 60 * u64::from(self.config.hz));
         let mut next_balance = far;
-        for cpu in self.nohz.idle_cpus.clone().iter() {
+        let idle_cpus = self.copy_idle_cpus();
+        for cpu in idle_cpus.iter() {
             if cpu == this_cpu || !self.is_idle(cpu) {
                 continue;
             }
@@ -237,6 +238,7 @@ impl Scheduler {
             }
             next_balance = next_balance.min(self.cpus[cpu].balance.next_balance);
         }
+        self.give_back(idle_cpus);
         if next_balance < far {
             self.nohz.next_balance = next_balance;
         }
@@ -264,7 +266,8 @@ impl Scheduler {
         self.nohz.has_blocked = false;
         let mut blocked = false;
         let mut complete = true;
-        for cpu in self.nohz.idle_cpus.clone().iter() {
+        let idle_cpus = self.copy_idle_cpus();
+        for cpu in idle_cpus.iter() {
             if cpu == this_cpu || !self.is_idle(cpu) {
                 continue;
             }
@@ -289,6 +292,7 @@ impl Scheduler {
             }
             next_balance = next_balance.min(self.cpus[cpu].balance.next_balance);
         }
+        self.give_back(idle_cpus);
         if complete {
             if !newly_idle {
                 self.note_blocked(BlockedDeed::PassOwn, this_cpu);

@@ -116,6 +116,8 @@ impl Scheduler {
             nohz: Nohz::default(),
             max_balance_interval: TickTime::boot(hz).max_interval,
             topology,
+            spare_set: CpuSet::new(),
+            spare_tasks: Vec::new(),
             effects: VecDeque::new(),
             tracing: false,
         }

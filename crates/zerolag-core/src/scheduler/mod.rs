@@ -204,6 +204,10 @@ pub struct Scheduler {
     pub(crate) nohz: Nohz,
     /// The longest time between two balancings of a domain.
     pub(crate) max_balance_interval: Jiffies,
+    /// Memory for a set of CPUs that is searched or passed over; empty in between.
+    pub(crate) spare_set: CpuSet,
+    /// The same for tasks on their way from one CPU to another.
+    pub(crate) spare_tasks: Vec<TaskId>,
     effects: VecDeque<Effect>,
     tracing: bool,
 }
@@ -273,7 +277,8 @@ impl Scheduler {
         self.now = now;
     }
 
-    #[inline]
+    /// Out of line: there are many callers, and most of the time nothing happens.
+    #[inline(never)]
     pub(crate) fn push(&mut self, effect: Effect) {
         self.effects.push_back(effect);
     }
@@ -282,14 +287,14 @@ impl Scheduler {
     #[inline]
     pub(crate) fn push_traced(&mut self, effect: Effect) {
         if self.tracing {
-            self.effects.push_back(effect);
+            self.push(effect);
         }
     }
 
     #[inline]
     pub(crate) fn trace(&mut self, cpu: CpuId, kind: EventKind) {
         if self.tracing {
-            self.effects.push_back(Effect::Trace(SchedEvent { time: self.now, cpu, kind }));
+            self.push(Effect::Trace(SchedEvent { time: self.now, cpu, kind }));
         }
     }
 

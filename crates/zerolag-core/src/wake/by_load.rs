@@ -151,15 +151,18 @@ impl Scheduler {
             }
         }
         let Some(llc) = self.domains.cpu(target).llc else { return target };
-        let cpus = self.domains.span(llc).and(&self.tasks[task].affinity);
         if self.smt_present && self.has_idle_cores(target) {
-            if let Some(core) = self.idle_core(cpus.clone(), target) {
+            let mut cpus = core::mem::take(&mut self.spare_set);
+            cpus.become_and(self.domains.span(llc), &self.tasks[task].affinity);
+            let core = self.idle_core(&mut cpus, target);
+            self.give_back(cpus);
+            if let Some(core) = core {
                 return core;
             }
             self.set_idle_cores(target, false);
         }
         if self.domains.cpu(this_cpu).llc.is_some()
-            && let Some(cpu) = self.idle_within_reach(this_cpu, llc, &cpus, target)
+            && let Some(cpu) = self.idle_within_reach(this_cpu, task, llc, target)
         {
             return cpu;
         }
@@ -178,8 +181,8 @@ impl Scheduler {
     fn idle_within_reach(
         &self,
         this_cpu: CpuId,
+        task: TaskId,
         llc: DomainId,
-        cpus: &CpuSet,
         target: CpuId,
     ) -> Option<CpuId> {
         let mut left = u64::MAX;
@@ -193,7 +196,7 @@ impl Scheduler {
             if left == 0 {
                 return None;
             }
-            if cpus.contains(cpu) && self.is_idle(cpu) {
+            if self.tasks[task].affinity.contains(cpu) && self.is_idle(cpu) {
                 return Some(cpu);
             }
         }
@@ -215,11 +218,10 @@ impl Scheduler {
         least * 1024 < util * 1280
     }
 
-    /// A CPU of a core that is wholly idle; the first after the target.
-    fn idle_core(&self, cpus: CpuSet, target: CpuId) -> Option<CpuId> {
-        let mut cpus = cpus;
+    /// One of these CPUs whose core is wholly idle; the first after the target. What has been looked at leaves the set.
+    fn idle_core(&self, cpus: &mut CpuSet, target: CpuId) -> Option<CpuId> {
         let (mut from, mut wrapped) = (Some(target), false);
-        while let Some(cpu) = next_wrapped(&cpus, target, &mut from, &mut wrapped) {
+        while let Some(cpu) = next_wrapped(cpus, target, &mut from, &mut wrapped) {
             let core = self.siblings(cpu);
             if core.iter().all(|c| self.is_idle(c)) {
                 return Some(cpu);

@@ -145,8 +145,26 @@ impl Scheduler {
             }
         }
         let start = CpuId::from_index(target.index() + 1);
-        let mut search =
-            CoreSearch { idle_cpu: None, cpus: self.domains.span(llc).and(&self.tasks[task].affinity) };
+        let mut cpus = core::mem::take(&mut self.spare_set);
+        cpus.become_and(self.domains.span(llc), &self.tasks[task].affinity);
+        let mut search = CoreSearch { idle_cpu: None, cpus };
+        let found = self.search_llc(llc, has_idle_core, start, left, &mut search);
+        if has_idle_core && found.is_none() {
+            self.set_idle_cores(target, false);
+        }
+        self.give_back(search.cpus);
+        found.or(search.idle_cpu)
+    }
+
+    /// The search, from `start` on, of `left` CPUs at most if it is not for whole idle cores.
+    fn search_llc(
+        &self,
+        llc: DomainId,
+        has_idle_core: bool,
+        start: CpuId,
+        mut left: u32,
+        search: &mut CoreSearch,
+    ) -> Option<CpuId> {
         if self.clusters_active {
             let local = self.domains.local_group(llc);
             if self.domains.group(local).flags.contains(DomainFlags::CLUSTER) {
@@ -156,7 +174,7 @@ impl Scheduler {
                         continue;
                     }
                     if has_idle_core {
-                        if let Some(core) = self.whole_core_idle(cpu, &mut search) {
+                        if let Some(core) = self.whole_core_idle(cpu, search) {
                             return Some(core);
                         }
                     } else {
@@ -177,12 +195,11 @@ impl Scheduler {
             let mut from = Some(start);
             let mut wrapped = false;
             while let Some(cpu) = next_wrapped(&search.cpus, start, &mut from, &mut wrapped) {
-                if let Some(core) = self.whole_core_idle(cpu, &mut search) {
+                if let Some(core) = self.whole_core_idle(cpu, search) {
                     return Some(core);
                 }
             }
-            self.set_idle_cores(target, false);
-            return search.idle_cpu;
+            return None;
         }
         for cpu in search.cpus.iter_wrap(start) {
             left -= 1;

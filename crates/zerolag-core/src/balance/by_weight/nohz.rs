@@ -81,7 +81,8 @@ impl Scheduler {
         if !idle_at_tick || self.nohz.owner != Some(cpu) {
             return;
         }
-        for other in self.nohz.idle_cpus.clone().iter().filter(|&c| c != cpu) {
+        let idle_cpus = self.copy_idle_cpus();
+        for other in idle_cpus.iter().filter(|&c| c != cpu) {
             if self.cpus[cpu].need_resched {
                 break;
             }
@@ -90,5 +91,6 @@ impl Scheduler {
             let own = &mut self.cpus[cpu].balance.next_balance;
             *own = due.min(*own);
         }
+        self.give_back(idle_cpus);
     }
 }
