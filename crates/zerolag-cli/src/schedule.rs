@@ -9,6 +9,7 @@ use zerolag_core::event::SchedEvent;
 use zerolag_core::ids::{Id, TaskId};
 use zerolag_core::units::{Instant, Nanos, Weight};
 use zerolag_sim::sim::Sim;
+use zerolag_study::follow::Listener;
 use zerolag_trace::analyses::Selection;
 use zerolag_trace::read::{self, Trace};
 use zerolag_trace::{LossReport, TaskTable};
@@ -17,7 +18,7 @@ use crate::args::high::Source;
 use crate::args::high::workload::{Input, is_workload};
 use crate::args::low;
 use crate::failure::Failure;
-use crate::simulate::{self, Listener, Names};
+use crate::simulate::{self, Names};
 
 /// So much of a file decides what it is: scenarios may begin with long comments.
 const HEAD_LEN: u64 = 64 * 1024;
@@ -176,7 +177,7 @@ struct Visit<'v> {
     visit: &'v mut dyn FnMut(&Moment<'_>) -> Result<(), Failure>,
 }
 
-impl Listener for Visit<'_> {
+impl Listener<Failure> for Visit<'_> {
     fn event(&mut self, event: &SchedEvent, sim: &Sim) -> Result<(), Failure> {
         (self.visit)(&Moment { event, names: self.names.at(event, sim), sim: Some(sim) })
     }

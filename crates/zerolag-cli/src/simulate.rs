@@ -5,78 +5,31 @@ use zerolag_core::event::{EventKind, SchedEvent};
 use zerolag_core::ids::{Id, TaskId};
 use zerolag_core::nice::Policy;
 use zerolag_core::units::Instant;
-use zerolag_sim::note::Note;
 use zerolag_sim::scenario::Watches;
-use zerolag_sim::sim::{Observer, Sim};
+use zerolag_sim::sim::Sim;
+use zerolag_study::follow::{Follower, Listener};
 use zerolag_trace::TaskTable;
 
 use crate::cmd::drive;
 use crate::failure::Failure;
-
-/// Somebody who is told what happens, and can ask the simulation about it. The simulation may be a little
-/// ahead: at the time of the event, it has done everything that takes no time.
-pub(crate) trait Listener {
-    /// A scheduling event.
-    fn event(&mut self, event: &SchedEvent, sim: &Sim) -> Result<(), Failure>;
-
-    /// A program reports something.
-    fn note(&mut self, _note: &Note) {}
-}
-
-enum Heard {
-    Event(SchedEvent),
-    Note(Note),
-}
-
-/// What was heard waits here until the simulation can be asked.
-struct Ear {
-    heard: Vec<Heard>,
-    watches: Watches,
-}
-
-impl Observer for Ear {
-    fn event(&mut self, event: &SchedEvent) {
-        self.watches.event(event);
-        self.heard.push(Heard::Event(*event));
-    }
-
-    fn note(&mut self, note: &Note) {
-        self.watches.note(note);
-        self.heard.push(Heard::Note(*note));
-    }
-
-    fn wants_more(&self) -> bool {
-        self.watches.wants_more()
-    }
-}
 
 /// Runs until `end`, until models that the run is for are over, or until the simulation ends by itself.
 pub(crate) fn drive(
     sim: &mut Sim,
     end: Instant,
     watches: Watches,
-    listener: &mut dyn Listener,
+    listener: &mut dyn Listener<Failure>,
 ) -> Result<Watches, Failure> {
-    let mut ear = Ear { heard: Vec::new(), watches };
+    let mut follower = Follower::new(watches);
     let mut outcome = Ok(());
-    drive::in_parts(sim, end, |sim, until| {
-        while sim.step(until, &mut ear) {
-            let tell = |heard| match heard {
-                Heard::Event(event) => listener.event(&event, sim),
-                Heard::Note(note) => {
-                    listener.note(&note);
-                    Ok(())
-                }
-            };
-            outcome = ear.heard.drain(..).try_for_each(tell);
-            if outcome.is_err() || !ear.wants_more() {
-                return false;
-            }
+    drive::in_parts(sim, end, |sim, until| match follower.run_until(sim, until, listener) {
+        Ok(goes_on) => goes_on,
+        Err(failure) => {
+            outcome = Err(failure);
+            false
         }
-        // Time passes although nothing happens.
-        sim.run_until(until, &mut ear).is_none()
     });
-    outcome.map(|()| ear.watches)
+    outcome.map(|()| follower.into_watches())
 }
 
 /// The tasks of a simulation as a recording would name them. Pids are numbers of tasks, from 1; each task is

@@ -250,13 +250,22 @@ impl Sealed {
         all.map(|bytes| (hash(bytes), &**bytes))
     }
 
-    /// What is to be run with this seed.
+    /// The same case with all that it refers to at hand, so that it can be sealed where none of its files are.
+    pub fn portable(&self) -> Case {
+        let mut files = self.files.clone();
+        if let (Some(text), Some(name)) = (&self.machine, self.case.choices.get(&Key::Machine)) {
+            files.insert(name.clone(), text.clone());
+        }
+        Case { beside: Beside::Contents(files), ..self.case.clone() }
+    }
+
+    /// What is to be run with this seed, or with the one that the file says.
     ///
     /// # Errors
     /// None that did not show when it was sealed, unless the seed itself is to blame.
-    pub fn input(&self, seed: u64) -> Result<Input, CaseError> {
+    pub fn input(&self, seed: impl Into<Option<u64>>) -> Result<Input, CaseError> {
         let mut demands = self.demands.clone();
-        demands.overrides.seed = Some(seed);
+        demands.overrides.seed = seed.into();
         let files = |name: &str| {
             let file = self.files.get(name).ok_or(io::ErrorKind::NotFound)?;
             Ok(file.to_vec())
@@ -334,6 +343,21 @@ mod tests {
         assert_eq!(ab.hash(), ba.hash());
         let costs = ab.input(1).unwrap().scenario.setup.costs;
         assert_eq!((costs.context_switch.0, costs.wakeup.0), (9_000, 800));
+    }
+
+    #[test]
+    fn a_case_is_the_same_where_its_files_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("m.toml"), form::write(&Topology::preset("4cpu").unwrap())).unwrap();
+        std::fs::write(dir.path().join("a.json"), r#"{"tasks": {"t": {"run": 10}}}"#).unwrap();
+        let text = "machine = \"1cpu\"\nduration = \"1s\"\n[[workload]]\nrtapp = \"a.json\"\n";
+        std::fs::write(dir.path().join("s.toml"), text).unwrap();
+        let case = Case::of_file(&dir.path().join("s.toml")).unwrap().with(Key::Machine, "m.toml");
+        let sealed = case.seal().unwrap();
+        let portable = sealed.portable();
+        drop(dir);
+        assert!(case.seal().is_err());
+        assert_eq!(portable.seal().unwrap().inputs(), sealed.inputs());
     }
 
     #[test]

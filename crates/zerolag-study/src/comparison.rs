@@ -11,6 +11,8 @@
 //! With dozens of figures, one in twenty is "significant" by chance alone: what matters should have been named
 //! before, or hold for other seeds too.
 
+pub mod json;
+
 use zerolag_sim::workload::model::Better;
 
 use crate::case::Sealed;

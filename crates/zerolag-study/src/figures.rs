@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 
 use zerolag_core::ids::TaskId;
 use zerolag_core::units::Nanos;
+use zerolag_sim::pattern::Pattern;
 use zerolag_sim::scenario::ModelPart;
 use zerolag_sim::sim::Sim;
 use zerolag_sim::workload::model::{self, Better, Metric};
@@ -31,6 +32,12 @@ use zerolag_sim::workload::rtapp::Record;
 use zerolag_trace::metrics::{Summary, TaskFigures};
 
 use crate::run::End;
+
+/// Picks figures whose names match one of these patterns; all of them if there are none.
+pub fn wanted(patterns: &[String]) -> impl Fn(&str) -> bool + use<> {
+    let patterns: Vec<Pattern> = patterns.iter().map(Pattern::new).collect();
+    move |name| patterns.is_empty() || patterns.iter().any(|p| p.matches(name))
+}
 
 /// What benchmarks say themselves.
 pub(crate) fn of_models(models: &[(ModelPart, model::Outcome)]) -> Vec<Metric> {
@@ -109,7 +116,7 @@ fn of_tasks(name: &str, figures: &TaskFigures, span: Nanos, metrics: &mut Vec<Me
     ] {
         metrics.push(Metric {
             name: format!("{name} {what}"),
-            unit: "1/s",
+            unit: "1/s".into(),
             value: per_second(n, span),
             better,
         });

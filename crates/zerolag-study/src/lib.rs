@@ -11,7 +11,9 @@
 //! ```
 //!
 //! * [`case`] is everything about a run but its seed; [`choice`] is one thing about it that can vary.
-//! * [`run`] does one run and [`figures`] says what came out.
+//! * [`run`] does one run and [`figures`] says what came out, in figures that can be compared; [`report`] is all of
+//!   it, for a single run that is followed ([`follow`]) event by event.
+//! * [`benchmark`] is a single run of a model alone; [`values`] is what the scheduler has at a moment.
 //! * [`study`] does many, on worker threads; [`store`] keeps what came out.
 //! * [`stats`] compares samples, [`comparison`] whole cases.
 //! * [`sweep`] reads which cases to run from a file; [`reproduce`] runs what others have published.
@@ -22,16 +24,20 @@
 //!   with the same rows as never having been interrupted;
 //! * *a row says where it is from*: inputs are kept byte for byte, and named by their hash.
 
+pub mod benchmark;
 pub mod case;
 pub mod choice;
 pub mod comparison;
 pub mod figures;
+pub mod follow;
+pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod stats;
 pub mod store;
 pub mod study;
 pub mod sweep;
+pub mod values;
 
 /// The version that results are marked with. Those of different versions are never mixed.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

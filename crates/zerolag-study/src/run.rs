@@ -74,8 +74,14 @@ impl fmt::Display for End {
     }
 }
 
+/// After so many events somebody is asked whether a run is to go on.
+const PATIENCE: u32 = 1 << 12;
+
 /// Listens for everybody who wants to know.
 struct Ear<'a> {
+    goes_on: &'a mut dyn FnMut() -> bool,
+    stopped: bool,
+    unasked: u32,
     metrics: Metrics,
     watches: Watches,
     rtapps: Vec<rtapp::Observer<'a>>,
@@ -85,6 +91,11 @@ impl Observer for Ear<'_> {
     fn event(&mut self, event: &SchedEvent) {
         self.metrics.feed(event);
         self.watches.event(event);
+        self.unasked += 1;
+        if self.unasked >= PATIENCE {
+            self.unasked = 0;
+            self.stopped |= !(self.goes_on)();
+        }
     }
 
     fn note(&mut self, note: &Note) {
@@ -95,22 +106,27 @@ impl Observer for Ear<'_> {
     }
 
     fn wants_more(&self) -> bool {
-        self.watches.wants_more()
+        self.watches.wants_more() && !self.stopped
     }
 }
 
-/// Runs it.
+/// Runs it, unless `goes_on`, which is asked again and again, says that it is not to go on: then there is no
+/// outcome.
 ///
 /// # Errors
 /// If the workload cannot run on the machine.
-pub fn run(input: &Input) -> Result<Outcome, ScenarioError> {
+pub fn run(input: &Input, goes_on: &mut dyn FnMut() -> bool) -> Result<Option<Outcome>, ScenarioError> {
     let scenario = &input.scenario;
     let mut sim = scenario.simulate()?;
     let alone = input.app.as_ref().map(|(app, compiled)| (app, compiled));
     let parts = scenario.rtapps.iter().map(|part| (&part.app, &part.compiled));
     let rtapps = alone.into_iter().chain(parts).map(|(app, compiled)| rtapp::Observer::new(app, compiled));
-    let mut ear = Ear { metrics: Metrics::new(), watches: scenario.watches(), rtapps: rtapps.collect() };
+    let (metrics, watches) = (Metrics::new(), scenario.watches());
+    let mut ear = Ear { goes_on, stopped: false, unasked: 0, metrics, watches, rtapps: rtapps.collect() };
     sim.run_until(Instant(scenario.duration.0), &mut ear);
+    if ear.stopped {
+        return Ok(None);
+    }
     ear.metrics.advance(sim.now());
     let end = if ear.watches.wants_more() { End::from(sim.stop()) } else { End::Finished };
     let mut metrics = figures::of_models(&ear.watches.finish(sim.now()));
@@ -121,5 +137,5 @@ pub fn run(input: &Input) -> Result<Outcome, ScenarioError> {
     }
     // SQL has no infinities, and a figure that is none says nothing.
     metrics.retain(|m| m.value.is_finite());
-    Ok(Outcome { end, metrics })
+    Ok(Some(Outcome { end, metrics }))
 }

@@ -4,8 +4,9 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use zerolag_sim::scenario::ScenarioError;
 
@@ -15,6 +16,9 @@ use crate::store::{Store, StoreError};
 
 /// At most so many finished runs wait for the store at a time, for each worker.
 const WAITING: usize = 4;
+
+/// How long nobody is asked whether to go on.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Every case with every seed.
 #[derive(Clone, Debug)]
@@ -61,6 +65,11 @@ pub struct Means {
 pub trait Progress {
     /// So many of all runs are done, and so many are being done.
     fn at(&mut self, done: usize, running: usize, all: usize);
+
+    /// Whether it is to go on; asked several times a second. Runs that are being done are given up then.
+    fn goes_on(&mut self) -> bool {
+        true
+    }
 }
 
 /// Nobody.
@@ -75,6 +84,8 @@ pub struct Account {
     pub runs: usize,
     /// Of these, how many were in the store already.
     pub found: usize,
+    /// It was stopped before all of them were.
+    pub stopped: bool,
 }
 
 /// Why a study did not end.
@@ -139,14 +150,15 @@ impl Study {
         let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (sender, results) = mpsc::sync_channel(means.jobs.get() * WAITING);
         let work = |sender: mpsc::SyncSender<(Index, Result<Outcome, StudyError>)>| {
-            while !stop.load(Ordering::Relaxed) {
-                let Some(&index) = pending.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-                if sender.send((index, self.one(index))).is_err() {
+            while let Some(&index) = pending.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let outcome = self.one(index, &mut || !stop.load(Ordering::Relaxed)).transpose();
+                let Some(outcome) = outcome.filter(|_| !stop.load(Ordering::Relaxed)) else { return };
+                if sender.send((index, outcome)).is_err() {
                     return;
                 }
             }
         };
-        let mut done = found;
+        let (mut done, mut stopped) = (found, false);
         thread::scope(|scope| {
             for _ in 0..means.jobs.get().min(pending.len()) {
                 let (sender, work) = (sender.clone(), &work);
@@ -155,7 +167,16 @@ impl Study {
             drop(sender);
             let mut keep = || -> Result<(), StudyError> {
                 progress.at(done, means.jobs.get().min(all - done), all);
-                while let Ok(first) = results.recv() {
+                loop {
+                    let first = match results.recv_timeout(PATIENCE) {
+                        Ok(first) => first,
+                        Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                        Err(RecvTimeoutError::Timeout) if progress.goes_on() => continue,
+                        Err(RecvTimeoutError::Timeout) => {
+                            stopped = true;
+                            return Ok(());
+                        }
+                    };
                     // Whatever else is ready goes into the same transaction.
                     let ready: Vec<_> = std::iter::once(first).chain(results.try_iter()).collect();
                     let mut runs = Vec::with_capacity(ready.len());
@@ -172,8 +193,11 @@ impl Study {
                     }
                     done += runs.len();
                     progress.at(done, means.jobs.get().min(all - done), all);
+                    if !progress.goes_on() {
+                        stopped = true;
+                        return Ok(());
+                    }
                 }
-                Ok(())
             };
             let kept = keep();
             stop.store(true, Ordering::Relaxed);
@@ -181,13 +205,18 @@ impl Study {
             drop(results);
             kept
         })?;
-        Ok(Account { runs: all, found })
+        Ok(Account { runs: all, found, stopped: stopped && done < all })
     }
 
-    fn one(&self, (case, seed): Index) -> Result<Outcome, StudyError> {
+    fn one(
+        &self,
+        (case, seed): Index,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Outcome>, StudyError> {
         let case = &self.cases[case];
         let input = case.input(self.seeds[seed])?;
-        run::run(&input).map_err(|error| StudyError::Workload { error, chosen: case.case().chosen() })
+        run::run(&input, goes_on)
+            .map_err(|error| StudyError::Workload { error, chosen: case.case().chosen() })
     }
 
     /// Runs that got stuck, as far as they are in the store.

@@ -35,6 +35,8 @@
 //!
 //! Points that are drawn twice count once.
 
+mod summary;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

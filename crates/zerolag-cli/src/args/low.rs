@@ -28,7 +28,7 @@ pub(crate) use convert::{Convert, Counter, Counters, Format};
 pub(crate) use explain::Explain;
 pub(crate) use hunt::{Badness, Hunt};
 pub(crate) use latency::Latency;
-pub(crate) use model::{Model, ModelArgs, sorted};
+pub(crate) use model::{Model, sorted};
 pub(crate) use replay::Replay;
 pub(crate) use report::Report;
 pub(crate) use reproduce::Reproduce;

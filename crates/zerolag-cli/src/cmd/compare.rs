@@ -3,11 +3,10 @@
 
 use std::io::Write;
 
-use serde_json::{Value, json};
 use zerolag_core::units::Nanos;
 use zerolag_study::case::{Case, Sealed};
 use zerolag_study::choice::Key;
-use zerolag_study::comparison::{self, Cell, Row, Versus};
+use zerolag_study::comparison::{self, Cell, Row};
 use zerolag_study::stats::Interval;
 use zerolag_study::study::{Shard, Study};
 
@@ -43,7 +42,7 @@ pub(crate) fn run(args: &low::Compare, out: &mut dyn Write) -> Result<(), Failur
     let rows = rows.map_err(study::refused)?;
     let printed = study::csv(&store, &args.shown, out)?;
     if args.json {
-        writeln!(out, "{:#}", as_json(&study, &rows))?;
+        writeln!(out, "{:#}", comparison::json::of(&study, &rows))?;
     } else if !printed {
         write(&study, args.files.len() > 1, &rows, out)?;
     }
@@ -145,52 +144,4 @@ fn line(row: &Row, named: bool, at: usize, cell: &Cell) -> Vec<String> {
         ]);
     }
     line
-}
-
-fn as_json(study: &Study, rows: &[Row]) -> Value {
-    let cases = study.cases.iter().map(|case| {
-        let choices = &case.case().choices;
-        let choices: serde_json::Map<String, Value> =
-            choices.iter().map(|(k, v)| (k.to_string(), v.clone().into())).collect();
-        json!({ "file": case.case().file, "choices": choices, "hash": case.hash() })
-    });
-    let metrics = rows.iter().map(|row| {
-        let cells = row.cells.iter().map(|cell| cell.as_ref().map_or(Value::Null, cell_json));
-        json!({
-            "name": row.kind.name,
-            "unit": row.kind.unit,
-            "better": row.kind.better.name(),
-            "cases": cells.collect::<Vec<_>>(),
-        })
-    });
-    json!({
-        "schema": "zerolag.compare/1",
-        "seeds": study.seeds,
-        "cases": cases.collect::<Vec<_>>(),
-        "metrics": metrics.collect::<Vec<_>>(),
-    })
-}
-
-fn cell_json(cell: &Cell) -> Value {
-    let s = &cell.sample;
-    json!({
-        "n": s.len(),
-        "mean": s.mean(),
-        "std": s.deviation(),
-        "min": s.min(),
-        "median": s.median(),
-        "max": s.max(),
-        "versus": cell.versus.as_ref().map_or(Value::Null, versus_json),
-    })
-}
-
-fn versus_json(versus: &Versus) -> Value {
-    let interval = |i: Interval| json!([i.low, i.high]);
-    json!({
-        "percent": versus.percent,
-        "percent_ci95": versus.interval.map(interval),
-        "welch": versus.welch.map(|w| json!({ "t": w.t, "df": w.df, "p": w.p, "difference_ci95": interval(w.interval) })),
-        "rank_sum": { "u": versus.rank_sum.u, "p": versus.rank_sum.p, "exact": versus.rank_sum.exact },
-        "verdict": versus.verdict.name(),
-    })
 }

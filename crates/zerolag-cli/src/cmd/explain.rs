@@ -7,6 +7,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 use zerolag_core::units::{Instant, Nanos};
 use zerolag_sim::pattern::Pattern;
+use zerolag_study::report::json::ms;
 
 use crate::args::high::workload::Input;
 use crate::args::low;
@@ -14,7 +15,6 @@ use crate::explain::scene::{Level, Standing};
 use crate::explain::waits::{Begin, Wait};
 use crate::explain::{self, Explanation};
 use crate::failure::Failure;
-use crate::report::json::ms;
 
 /// Finds waits and explains them.
 pub(crate) fn run(args: &low::Explain, out: &mut dyn Write) -> Result<(), Failure> {

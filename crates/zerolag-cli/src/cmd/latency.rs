@@ -4,12 +4,12 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
+use zerolag_study::report::json::{loss, ms};
 use zerolag_trace::analyses::Latency;
 use zerolag_trace::analyses::latency::Row;
 
 use crate::args::low;
 use crate::failure::Failure;
-use crate::report::json::{loss, ms};
 use crate::schedule::Schedule;
 
 /// Follows a schedule and prints the table.

@@ -4,25 +4,22 @@
 mod dumps;
 mod files;
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use zerolag_core::event::SchedEvent;
-use zerolag_core::ids::{Id, TaskId};
-use zerolag_core::units::{Instant, Nanos};
-use zerolag_sim::conservation::Conservation;
+use zerolag_core::units::Instant;
 use zerolag_sim::note::Note;
-use zerolag_sim::scenario::Watches;
-use zerolag_sim::sim::{Observer, Sim, Stop};
+use zerolag_sim::sim::{Sim, Stop};
 use zerolag_sim::workload::rtapp;
-use zerolag_trace::metrics::{Metrics, Summary};
+use zerolag_study::follow::Listener;
+use zerolag_study::report::Watcher;
 
 use crate::args::high::workload::Input;
 use crate::args::low;
 use crate::failure::Failure;
 use crate::guard::Guard;
-use crate::report::{Dumped, End, Report, TaskName};
-use crate::simulate::{self, Listener, Names};
+use crate::report::text;
+use crate::simulate::{self, Names};
 use crate::trace::TraceFile;
 use crate::watch;
 
@@ -40,16 +37,14 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
     let guard = args.check.then(|| Guard::new(&input.scenario));
     let trace = args.trace.as_ref().map(|path| TraceFile::create(path, args.trace_format, &args.counters));
     let trace = trace.transpose()?;
-    let (metrics, conservation) = (Metrics::new(), Conservation::new(sim.scheduler()));
-    let mut listeners = Listeners { metrics, conservation, rtapp, guard, names: Names::default(), trace };
+    let watcher = Watcher::new(&sim);
+    let mut listeners = Listeners { watcher, rtapp, guard, names: Names::default(), trace };
     let watches = simulate::drive(&mut sim, end, watches, &mut listeners)?;
-    let Listeners { mut metrics, mut conservation, rtapp, trace, .. } = listeners;
+    let Listeners { watcher, rtapp, trace, .. } = listeners;
     trace.map(TraceFile::finish).transpose()?;
-    metrics.advance(sim.now());
-    conservation.advance(sim.now());
     let record = rtapp.map(|o| o.finish(sim.now(), sim.stop().is_none(), |task| sim.task_name(task)));
 
-    let report = report(&input, &sim, Seen { summary: metrics.summary(), conservation, watches, dumps });
+    let report = watcher.finish(&input.scenario, input.machine.clone(), &sim, watches, dumps);
     if let Some(dir) = &args.out {
         files::write(dir, &report, watched.map(|(app, _)| app).zip(record.as_ref()))?;
     }
@@ -57,7 +52,7 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "{:#}", report.to_json())?;
     } else {
         report.dumps.iter().try_for_each(|dump| write!(out, "{dump}"))?;
-        report.write_text(out)?;
+        text::write(&report, out)?;
     }
     out.flush()?;
     verdict(sim.stop())
@@ -65,18 +60,16 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
 
 /// Everybody who wants to know what happens.
 struct Listeners<'a> {
-    metrics: Metrics,
-    conservation: Conservation,
+    watcher: Watcher,
     rtapp: Option<rtapp::Observer<'a>>,
     guard: Option<Guard>,
     names: Names,
     trace: Option<TraceFile>,
 }
 
-impl Listener for Listeners<'_> {
+impl Listener<Failure> for Listeners<'_> {
     fn event(&mut self, event: &SchedEvent, sim: &Sim) -> Result<(), Failure> {
-        self.metrics.feed(event);
-        self.conservation.event(event, sim.scheduler());
+        self.watcher.event(event, sim);
         if let Some(guard) = &mut self.guard {
             guard.feed(event);
             let breach =
@@ -91,48 +84,6 @@ impl Listener for Listeners<'_> {
         if let Some(rtapp) = &mut self.rtapp {
             rtapp.note(note);
         }
-    }
-}
-
-/// What was seen of a run.
-struct Seen {
-    summary: Summary,
-    conservation: Conservation,
-    watches: Watches,
-    dumps: Vec<Dumped>,
-}
-
-fn report(input: &Input, sim: &Sim, seen: Seen) -> Report {
-    let name = |index| {
-        let task = TaskId::from_index(index);
-        let group = sim.scheduler().tasks()[task].group;
-        let name = TaskName {
-            name: sim.task_name(task),
-            template: sim.workload().templates[sim.template_of(task)].name.clone(),
-            group: sim.workload().groups[group].path.clone(),
-        };
-        (task, name)
-    };
-    let setup = &input.scenario.setup;
-    Report {
-        input: input.scenario.file.clone(),
-        kernel: setup.config.kernel.name(),
-        machine: input.machine.clone(),
-        cpus: setup.topology.cpu_count(),
-        seed: setup.seed,
-        duration: Nanos(sim.now().0),
-        end: match sim.stop() {
-            None if !seen.watches.wants_more() => End::Models,
-            None => End::Duration,
-            Some(Stop::Finished) => End::Finished,
-            Some(Stop::Deadlock(_)) => End::Deadlock,
-            Some(Stop::Livelock { .. }) => End::Livelock,
-        },
-        tasks: (0..sim.task_count()).map(name).collect::<BTreeMap<_, _>>(),
-        summary: seen.summary,
-        conservation: seen.conservation,
-        models: seen.watches.finish(sim.now()),
-        dumps: seen.dumps,
     }
 }
 

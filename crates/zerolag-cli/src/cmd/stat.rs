@@ -7,6 +7,8 @@ use std::io::Write;
 use serde_json::{Value, json};
 use zerolag_core::ids::{CpuId, TaskId};
 use zerolag_core::units::{Instant, Nanos};
+use zerolag_study::report::json::{self, latency, loss, ms, with};
+use zerolag_study::report::rows::{self, ROWS_MAX, Row};
 use zerolag_trace::TaskTable;
 use zerolag_trace::analyses::Selection;
 use zerolag_trace::metrics::{CpuFigures, Metrics, Rivals, Summary, TaskFigures};
@@ -14,8 +16,6 @@ use zerolag_trace::metrics::{CpuFigures, Metrics, Rivals, Summary, TaskFigures};
 use crate::args::low;
 use crate::failure::Failure;
 use crate::report::figures::{self, COLUMNS, LATENCIES};
-use crate::report::json::{latency, loss, ms, with};
-use crate::report::rows::{self, ROWS_MAX, Row};
 use crate::report::text;
 use crate::schedule::{Ending, Schedule};
 use crate::table;
@@ -251,7 +251,7 @@ impl Stat {
                 "preempt_delay_us": latency(&f.preempt_delay),
                 "slice_us": latency(&f.slice),
             });
-            with(figures::json(f, self.summary.share(f.run())), more)
+            with(json::figures(f, self.summary.share(f.run())), more)
         };
         let task = |&task: &TaskId| {
             let f = &self.summary.tasks[&task];

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use zerolag_sim::pattern::Pattern;
+use zerolag_study::figures;
 use zerolag_study::store::{Begin, Store, StoreError};
 use zerolag_study::study::{Account, Means, Progress, Shard, Study, StudyError};
 
@@ -95,8 +95,7 @@ impl Progress for Bar {
 
 /// Whether a figure is to be shown.
 pub(super) fn wanted(shown: &study::Shown) -> impl Fn(&str) -> bool {
-    let patterns: Vec<Pattern> = shown.metrics.iter().map(Pattern::new).collect();
-    move |name| patterns.is_empty() || patterns.iter().any(|p| p.matches(name))
+    figures::wanted(&shown.metrics)
 }
 
 /// Writes the store's rows where the user wants them. Returns whether that was standard output.

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 use zerolag_study::case::Sealed;
-use zerolag_study::comparison::{self, Row};
+use zerolag_study::comparison::Row;
 use zerolag_study::store::{Begin, Store};
 use zerolag_study::study::Shard;
 use zerolag_study::sweep::{self, Sweep};
@@ -44,11 +43,11 @@ fn sweep(file: &Path, args: &low::Sweep, out: &mut dyn Write) -> Result<(), Fail
     let printed = study::csv(&store, &args.shown, out)?;
     // A part of the points, or of the seeds, is nothing to sum up.
     if args.shard.is_none() && (args.json || !printed) {
-        let rows = points(&sweep, &store, args)?;
+        let points = sweep.points(&store, study::wanted(&args.shown)).map_err(study::refused)?;
         if args.json {
-            writeln!(out, "{:#}", as_json(&sweep, &rows))?;
+            writeln!(out, "{:#}", sweep.to_json(&points))?;
         } else {
-            write(&sweep, &rows, out)?;
+            write(&sweep, &points, out)?;
         }
     }
     out.flush()?;
@@ -62,20 +61,6 @@ fn beside(file: &Path, shard: Option<(usize, usize)>) -> PathBuf {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let part = shard.map_or(String::new(), |(i, n)| format!(".{i}-of-{n}"));
     PathBuf::from(format!("{stem}{part}.sqlite"))
-}
-
-/// The figures of each point by itself.
-fn points<'s>(
-    sweep: &'s Sweep,
-    store: &Store,
-    args: &low::Sweep,
-) -> Result<Vec<(&'s Sealed, Vec<Row>)>, Failure> {
-    let wanted = study::wanted(&args.shown);
-    let one = |case: &'s Sealed| {
-        let rows = comparison::compare(store, std::slice::from_ref(case), &sweep.study.seeds, &wanted);
-        Ok((case, rows.map_err(study::refused)?))
-    };
-    sweep.study.cases.iter().map(one).collect()
 }
 
 fn write(sweep: &Sweep, points: &[(&Sealed, Vec<Row>)], out: &mut dyn Write) -> Result<(), Failure> {
@@ -105,35 +90,6 @@ fn write(sweep: &Sweep, points: &[(&Sealed, Vec<Row>)], out: &mut dyn Write) -> 
         Some(chosen.chain(figures).collect())
     });
     Ok(table::write(out, &columns, lines)?)
-}
-
-fn as_json(sweep: &Sweep, points: &[(&Sealed, Vec<Row>)]) -> Value {
-    let point = |(case, rows): &(&Sealed, Vec<Row>)| {
-        let choices = &case.case().choices;
-        let choices: serde_json::Map<String, Value> =
-            choices.iter().map(|(k, v)| (k.to_string(), v.clone().into())).collect();
-        let metrics = rows.iter().filter_map(|row| {
-            let s = &row.cells.first()?.as_ref()?.sample;
-            Some(json!({
-                "name": row.kind.name,
-                "unit": row.kind.unit,
-                "better": row.kind.better.name(),
-                "n": s.len(),
-                "mean": s.mean(),
-                "std": s.deviation(),
-                "min": s.min(),
-                "median": s.median(),
-                "max": s.max(),
-            }))
-        });
-        json!({ "choices": choices, "hash": case.hash(), "metrics": metrics.collect::<Vec<_>>() })
-    };
-    json!({
-        "schema": "zerolag.sweep/1",
-        "keys": sweep.keys.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "seeds": sweep.study.seeds,
-        "points": points.iter().map(point).collect::<Vec<_>>(),
-    })
 }
 
 /// Joins stores. The new one appears whole or not at all.

@@ -5,13 +5,13 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 use zerolag_core::ids::TaskId;
+use zerolag_study::report::json::{loss, ms};
 use zerolag_trace::TaskTable;
 use zerolag_trace::analyses::timehist::{Row, Runs, letter};
 use zerolag_trace::analyses::{Columns, Timehist};
 
 use crate::args::low;
 use crate::failure::Failure;
-use crate::report::json::{loss, ms};
 use crate::schedule::{Ending, Schedule};
 
 /// Follows a schedule and prints its history.

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::{Value, json};
+use zerolag_study::report::rows::{self, Row};
 use zerolag_trace::metrics::{Percentiles, TaskFigures};
 
 pub(crate) use collect::{Collected, Collector};
@@ -27,7 +28,6 @@ use plots::Drawing;
 use timeline::Timeline;
 
 use crate::report::figures::{COLUMNS, cells};
-use crate::report::rows::{self, Row};
 use crate::report::text::{ms, us};
 
 /// How many rows a table has at most.

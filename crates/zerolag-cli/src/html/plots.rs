@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use zerolag_core::ids::{Id, TaskId};
+use zerolag_study::report::rows::Row;
 use zerolag_trace::metrics::{Distribution, TaskFigures};
 
 use super::collect::{Collected, KINDS};
@@ -12,7 +13,6 @@ use super::plot::{Axis, COLOURS, Plot, Scale};
 use super::series::{Band, Counts};
 use super::weights::competitors;
 use super::{Run, Shown};
-use crate::report::rows::Row;
 
 /// How many tasks are drawn in one plot.
 const LINES_MAX: usize = 8;

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use zerolag_core::units::Nanos;
+use zerolag_study::report::rows::ancestors;
 
 use super::collect::Collected;
-use crate::report::rows::ancestors;
 
 /// A task or group among its siblings.
 pub(crate) struct Competitor {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The figures of a task, or of several added up: as cells of a table, as JSON.
+//! The figures of a task, or of several added up, as cells of a table.
 
-use serde_json::Value;
 use zerolag_trace::metrics::{Percentiles, TaskFigures};
 
-use super::json::{latency, ms as json_ms};
 use super::text::{ms, us};
 
 /// Headings of latencies.
@@ -45,17 +43,4 @@ pub(crate) fn latencies(percentiles: Option<Percentiles>) -> Vec<String> {
         return std::iter::once("0".to_owned()).chain(std::iter::repeat_n("-".to_owned(), 6)).collect();
     };
     vec![p.n.to_string(), us(p.p50), us(p.p90), us(p.p95), us(p.p99), us(p.p999), us(p.max)]
-}
-
-/// The figures as an object.
-pub(crate) fn json(f: &TaskFigures, share: f64) -> Value {
-    serde_json::json!({
-        "cpu_ms": json_ms(f.run()),
-        "share": share,
-        "switches": f.switches_in,
-        "voluntary": f.voluntary,
-        "preempted": f.preempted,
-        "migrations": f.migrations,
-        "wakeup_us": latency(&f.wakeup),
-    })
 }

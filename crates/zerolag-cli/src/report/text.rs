@@ -6,66 +6,66 @@ use std::io::{self, Write};
 use zerolag_core::units::Nanos;
 use zerolag_sim::conservation::Cause;
 
+use zerolag_study::report::Report;
+use zerolag_study::report::rows::Row;
+
 use super::figures::{self, COLUMNS};
-use super::{Report, Row};
 use crate::table;
 
-impl Report {
-    /// Prints it. Shares are of one CPU's time; latencies are from wake-up to running.
-    pub(crate) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+/// Prints a report. Shares are of one CPU's time; latencies are from wake-up to running.
+pub(crate) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{}: Linux {} on {}{} CPU{}, {} ms, seed {}",
+        report.input,
+        report.kernel,
+        report.machine.as_ref().map_or(String::new(), |name| format!("{name}, ")),
+        report.cpus,
+        if report.cpus == 1 { "" } else { "s" },
+        ms(report.duration),
+        report.seed
+    )?;
+    writeln!(out)?;
+    let tasks = report.task_rows();
+    if tasks.len() == report.tasks.len() {
+        let columns = [&["TASK", "GROUP"][..], &COLUMNS].concat();
+        let rows = tasks.iter().map(|row| cells(report, [row.name.clone(), row.group.clone()], row));
+        table::write(out, &columns, rows)?;
+    } else {
+        let columns = [&["TASKS OF", "GROUP", ">N"][..], &COLUMNS].concat();
+        let named = |row: &Row| [row.name.clone(), row.group.clone(), row.tasks.to_string()];
+        table::write(out, &columns, tasks.iter().map(|row| cells(report, named(row), row)))?;
+    }
+    let groups = report.group_rows();
+    if groups.len() > 1 {
+        let columns = [&["GROUP", ">TASKS"][..], &COLUMNS].concat();
+        writeln!(out)?;
+        let rows = groups.iter().map(|row| cells(report, [row.group.clone(), row.tasks.to_string()], row));
+        table::write(out, &columns, rows)?;
+    }
+    let lost = report.conservation.stealable();
+    if lost > Nanos::ZERO {
+        let causes = Cause::ALL.iter().filter(|&&c| c != Cause::Pinned);
+        let parts = causes.map(|&c| (c, report.conservation.time(c))).filter(|&(_, t)| t > Nanos::ZERO);
+        let parts: Vec<_> = parts.map(|(c, t)| format!("{} {}", c.name(), ms(t))).collect();
         writeln!(
             out,
-            "{}: Linux {} on {}{} CPU{}, {} ms, seed {}",
-            self.input,
-            self.kernel,
-            self.machine.as_ref().map_or(String::new(), |name| format!("{name}, ")),
-            self.cpus,
-            if self.cpus == 1 { "" } else { "s" },
-            ms(self.duration),
-            self.seed
+            "\nA CPU idled while a task waited that it might have run: {} ms ({}).",
+            ms(lost),
+            parts.join(", ")
         )?;
-        writeln!(out)?;
-        let tasks = self.task_rows();
-        if tasks.len() == self.tasks.len() {
-            let columns = [&["TASK", "GROUP"][..], &COLUMNS].concat();
-            let rows = tasks.iter().map(|row| self.cells([row.name.clone(), row.group.clone()], row));
-            table::write(out, &columns, rows)?;
-        } else {
-            let columns = [&["TASKS OF", "GROUP", ">N"][..], &COLUMNS].concat();
-            let named = |row: &Row| [row.name.clone(), row.group.clone(), row.tasks.to_string()];
-            table::write(out, &columns, tasks.iter().map(|row| self.cells(named(row), row)))?;
-        }
-        let groups = self.group_rows();
-        if groups.len() > 1 {
-            let columns = [&["GROUP", ">TASKS"][..], &COLUMNS].concat();
-            writeln!(out)?;
-            let rows = groups.iter().map(|row| self.cells([row.group.clone(), row.tasks.to_string()], row));
-            table::write(out, &columns, rows)?;
-        }
-        let lost = self.conservation.stealable();
-        if lost > Nanos::ZERO {
-            let causes = Cause::ALL.iter().filter(|&&c| c != Cause::Pinned);
-            let parts = causes.map(|&c| (c, self.conservation.time(c))).filter(|&(_, t)| t > Nanos::ZERO);
-            let parts: Vec<_> = parts.map(|(c, t)| format!("{} {}", c.name(), ms(t))).collect();
-            writeln!(
-                out,
-                "\nA CPU idled while a task waited that it might have run: {} ms ({}).",
-                ms(lost),
-                parts.join(", ")
-            )?;
-        }
-        for (part, outcome) in &self.models {
-            let command: Vec<_> =
-                [part.model].into_iter().chain(part.options.iter().map(String::as_str)).collect();
-            writeln!(out, "\n{}: {}", part.name, command.join(" "))?;
-            out.write_all(outcome.text.as_bytes())?;
-        }
-        Ok(())
     }
+    for (part, outcome) in &report.models {
+        let command: Vec<_> =
+            [part.model].into_iter().chain(part.options.iter().map(String::as_str)).collect();
+        writeln!(out, "\n{}: {}", part.name, command.join(" "))?;
+        out.write_all(outcome.text.as_bytes())?;
+    }
+    Ok(())
+}
 
-    fn cells<const N: usize>(&self, names: [String; N], row: &Row) -> Vec<String> {
-        names.into_iter().chain(figures::cells(&row.figures, self.share(&row.figures))).collect()
-    }
+fn cells<const N: usize>(report: &Report, names: [String; N], row: &Row) -> Vec<String> {
+    names.into_iter().chain(figures::cells(&row.figures, report.share(&row.figures))).collect()
 }
 
 /// Milliseconds with three decimals, cut.

@@ -9,8 +9,8 @@ use std::io::{self, Write};
 
 use zerolag_core::event::{EventKind, SchedEvent};
 use zerolag_core::ids::{CpuId, TaskId};
-use zerolag_core::task::TaskState;
 use zerolag_sim::sim::Sim;
+use zerolag_study::values::{OfCpu, OfTask};
 use zerolag_trace::TaskTable;
 use zerolag_trace::write::{CounterTrack, Perfetto};
 
@@ -84,28 +84,15 @@ impl Counters {
         sim: &Sim,
         out: &mut Perfetto<W>,
     ) -> io::Result<()> {
-        let scheduler = sim.scheduler();
-        let known = &scheduler.tasks()[task];
-        if known.state == TaskState::Dead {
-            return Ok(());
-        }
-        let entity = &scheduler.entities()[known.entity];
+        let Some(values) = OfTask::at(sim, task) else { return Ok(()) };
         for at in 0..self.of_tasks.len() {
-            let (name, unit, value) = match self.of_tasks[at] {
-                Counter::TaskVruntime => ("vruntime", "ns", entity.vruntime.0 as i64),
-                Counter::TaskLag => {
-                    // What is asleep has its lag put aside.
-                    let lag = if entity.on_rq {
-                        scheduler.virtual_time(entity.queue).since(entity.vruntime)
-                    } else {
-                        entity.vlag
-                    };
-                    ("lag", "ns", lag.0)
-                }
-                Counter::TaskDeadline if entity.rel_deadline => continue,
-                Counter::TaskDeadline => ("deadline", "ns", entity.deadline.0 as i64),
-                Counter::TaskLoad => ("load", "", entity.avg.load_avg as i64),
-                _ => ("util", "", entity.avg.util_avg as i64),
+            let (name, unit, value) = match (self.of_tasks[at], values.deadline_ns) {
+                (Counter::TaskVruntime, _) => ("vruntime", "ns", values.vruntime_ns),
+                (Counter::TaskLag, _) => ("lag", "ns", values.lag_ns),
+                (Counter::TaskDeadline, Some(deadline)) => ("deadline", "ns", deadline),
+                (Counter::TaskDeadline, None) => continue,
+                (Counter::TaskLoad, _) => ("load", "", values.load),
+                _ => ("util", "", values.util),
             };
             let called = || format!("{} {} {name}", names.comm(task), names.pid(task).unwrap_or(0));
             self.set((Subject::Task(task), at), called, unit, event, value, out)?;
@@ -120,13 +107,12 @@ impl Counters {
         sim: &Sim,
         out: &mut Perfetto<W>,
     ) -> io::Result<()> {
-        let rq = &sim.scheduler().cpus()[cpu];
-        let avg = &sim.scheduler().queues()[rq.root].avg;
+        let values = OfCpu::at(sim, cpu);
         for at in 0..self.of_cpus.len() {
             let (name, value) = match self.of_cpus[at] {
-                Counter::CpuLoad => ("load", avg.load_avg as i64),
-                Counter::CpuUtil => ("util", avg.util_avg as i64),
-                _ => ("running", i64::from(rq.nr_running)),
+                Counter::CpuLoad => ("load", values.load),
+                Counter::CpuUtil => ("util", values.util),
+                _ => ("running", i64::from(values.running)),
             };
             self.set((Subject::Cpu(cpu), at), || format!("cpu{cpu} {name}"), "", event, value, out)?;
         }

@@ -8,6 +8,7 @@
 //!                                └──▶ Outcome: the tool's own output, and figures to compare
 //! ```
 
+use std::borrow::Cow;
 use std::fmt;
 
 use zerolag_core::event::SchedEvent;
@@ -53,7 +54,7 @@ impl<'a> Place<'a> {
 /// Somebody who watches a model's tasks and says in the end how it went.
 ///
 /// All notes and events of the run are shown in order; those of other workloads must not matter.
-pub trait Watch: fmt::Debug {
+pub trait Watch: fmt::Debug + Send + Sync {
     /// A task reports something.
     fn note(&mut self, note: &Note);
 
@@ -93,7 +94,7 @@ pub struct Metric {
     /// What it is.
     pub name: String,
     /// Its unit.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// The figure.
     pub value: f64,
     /// Which way is better.
@@ -128,16 +129,16 @@ impl Better {
 impl Metric {
     /// A time, of which less is better.
     pub fn time(name: impl Into<String>, unit: &'static str, value: f64) -> Self {
-        Self { name: name.into(), unit, value, better: Better::Lower }
+        Self { name: name.into(), unit: unit.into(), value, better: Better::Lower }
     }
 
     /// A rate, of which more is better.
     pub fn rate(name: impl Into<String>, unit: &'static str, value: f64) -> Self {
-        Self { name: name.into(), unit, value, better: Better::Higher }
+        Self { name: name.into(), unit: unit.into(), value, better: Better::Higher }
     }
 
     /// A figure of which neither more nor less is better by itself.
     pub fn neutral(name: impl Into<String>, unit: &'static str, value: f64) -> Self {
-        Self { name: name.into(), unit, value, better: Better::Neither }
+        Self { name: name.into(), unit: unit.into(), value, better: Better::Neither }
     }
 }

@@ -50,13 +50,39 @@ fn the_same_rows_at_any_number_of_workers() {
     assert_eq!(alone, csv(&done(means(4))));
 }
 
+/// Stops after so many runs.
+struct After(usize);
+
+impl Progress for After {
+    fn at(&mut self, done: usize, _: usize, _: usize) {
+        self.0 = self.0.saturating_sub(done);
+    }
+
+    fn goes_on(&mut self) -> bool {
+        self.0 > 0
+    }
+}
+
+#[test]
+fn a_study_that_is_stopped_goes_on_from_whole_runs() {
+    let mut store = Store::in_memory().unwrap();
+    let first = study().run(&mut store, means(1), &mut After(3)).unwrap();
+    assert!(first.stopped);
+    let second = study().run(&mut store, means(1), &mut ()).unwrap();
+    assert!(!second.stopped && (1..12).contains(&second.found), "{second:?}");
+    assert_eq!(csv(&store), csv(&done(means(1))));
+}
+
 #[test]
 fn what_is_there_is_not_done_again() {
     let study = study();
     let mut store = Store::in_memory().unwrap();
     let first = Study { seeds: vec![2, 3], ..study.clone() };
-    assert_eq!(first.run(&mut store, means(2), &mut ()).unwrap(), Account { runs: 6, found: 0 });
-    assert_eq!(study.run(&mut store, means(2), &mut ()).unwrap(), Account { runs: 12, found: 6 });
+    assert_eq!(first.run(&mut store, means(2), &mut ()).unwrap(), Account { runs: 6, ..Account::default() });
+    assert_eq!(
+        study.run(&mut store, means(2), &mut ()).unwrap(),
+        Account { runs: 12, found: 6, stopped: false }
+    );
     assert_eq!(csv(&store), csv(&done(means(1))));
 }
 

@@ -126,6 +126,28 @@ impl Distribution {
         }
     }
 
+    /// All samples as a histogram, in order. Up to 1024 samples each value has a bin of its own; beyond, bins
+    /// are as wide as percentiles are inexact.
+    pub fn bins(&self) -> Vec<Bin> {
+        match &self.samples {
+            Samples::Exact(samples) => {
+                let mut sorted = samples.clone();
+                sorted.sort_unstable();
+                let bin =
+                    |same: &[u64]| Bin { from: Nanos(same[0]), to: Nanos(same[0]), count: same.len() as u64 };
+                sorted.chunk_by(|a, b| a == b).map(bin).collect()
+            }
+            Samples::Binned(histogram) => {
+                let bin = |value: u64, count: u32| Bin {
+                    from: Nanos(histogram.lowest_equivalent(value)),
+                    to: Nanos(histogram.highest_equivalent(value)),
+                    count: u64::from(count),
+                };
+                histogram.iter_recorded().map(|v| bin(v.value_iterated_to(), v.count_at_value())).collect()
+            }
+        }
+    }
+
     /// The percentiles people quote.
     pub fn percentiles(&self) -> Option<Percentiles> {
         let at = |q| self.quantile(q);
@@ -158,6 +180,17 @@ impl Distribution {
 
 fn record(histogram: &mut Histogram<u32>, span: u64) {
     histogram.record(span).expect("a histogram that resizes itself holds any value");
+}
+
+/// A bin of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bin {
+    /// The least span that counts here.
+    pub from: Nanos,
+    /// The greatest.
+    pub to: Nanos,
+    /// How many samples there are.
+    pub count: u64,
 }
 
 /// A distribution in nine numbers.
@@ -219,6 +252,21 @@ mod tests {
         #[test]
         fn few_samples_are_exact(samples in proptest::collection::vec(any::<u64>(), 1..300), q in 0.0..1.0) {
             prop_assert_eq!(of(&samples).quantile(q).unwrap().0, plain(&samples, q));
+        }
+
+        #[test]
+        fn bins_hold_all_samples_between_their_ends(
+            samples in proptest::collection::vec(0u64..10_000_000, 0..3000),
+        ) {
+            let all = of(&samples);
+            let bins = all.bins();
+            prop_assert_eq!(bins.iter().map(|bin| bin.count).sum::<u64>(), all.len());
+            prop_assert!(bins.windows(2).all(|pair| pair[0].to < pair[1].from));
+            for bin in bins {
+                let inside = samples.iter().filter(|&&s| (bin.from.0..=bin.to.0).contains(&s)).count();
+                prop_assert_eq!(inside as u64, bin.count);
+                prop_assert!(bin.to.0 - bin.from.0 <= bin.from.0 / 1000);
+            }
         }
 
         #[test]

@@ -29,7 +29,7 @@ use zerolag_core::event::{EventKind, PrevState, SchedEvent};
 use zerolag_core::ids::{CpuId, TaskId};
 use zerolag_core::units::{Instant, Nanos};
 
-pub use distribution::{Distribution, Percentiles};
+pub use distribution::{Bin, Distribution, Percentiles};
 use overload::Overload;
 pub use rivals::Rivals;
 

@@ -4,9 +4,9 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
+use zerolag_study::report::json::{latency, ms as json_ms};
 
 use super::figures::{Comparison, Figures, Task};
-use crate::report::json::{latency, ms as json_ms};
 use crate::report::text::{ms, us};
 use crate::table;
 

@@ -6,10 +6,10 @@ use zerolag_core::ids::{Id, TaskId};
 use zerolag_core::task::TaskState;
 use zerolag_core::units::Instant;
 use zerolag_sim::sim::Sim;
+use zerolag_study::report::Dumped;
 
 use crate::args::low::Dump;
 use crate::failure::Failure;
-use crate::report::Dumped;
 
 /// What they show, in order of time; none of them may be after the end. A copy of the simulation is asked, so
 /// that looking changes nothing.

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use zerolag_core::ids::TaskId;
 use zerolag_sim::workload::rtapp::{Record, RtApp};
+use zerolag_study::report::Report;
 
 use crate::failure::Failure;
 use crate::file;
-use crate::report::Report;
 
 /// Writes `run.json` and, if there was one, what an rt-app file's threads recorded.
 pub(super) fn write(dir: &Path, report: &Report, rtapp: Option<(&RtApp, &Record)>) -> Result<(), Failure> {

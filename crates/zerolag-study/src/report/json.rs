@@ -8,11 +8,11 @@ use zerolag_sim::workload::model::Metric;
 use zerolag_trace::LossReport;
 use zerolag_trace::metrics::{Distribution, TaskFigures};
 
-use super::{Report, Row, figures};
+use super::{Report, Row};
 
 impl Report {
     /// The report, schema `zerolag.run/1`.
-    pub(crate) fn to_json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let tasks: Vec<Value> = self
             .tasks
             .iter()
@@ -76,8 +76,21 @@ impl Report {
     }
 
     fn figures(&self, f: &TaskFigures) -> Value {
-        figures::json(f, self.share(f))
+        figures(f, self.share(f))
     }
+}
+
+/// The figures of a task, or of several added up; `share` is of one CPU's time.
+pub fn figures(f: &TaskFigures, share: f64) -> Value {
+    json!({
+        "cpu_ms": ms(f.run()),
+        "share": share,
+        "switches": f.switches_in,
+        "voluntary": f.voluntary,
+        "preempted": f.preempted,
+        "migrations": f.migrations,
+        "wakeup_us": latency(&f.wakeup),
+    })
 }
 
 /// Time during which CPUs idled beside waiting tasks, by cause.
@@ -92,14 +105,14 @@ fn conservation(found: &Conservation) -> Value {
 }
 
 /// Figures of a model.
-pub(crate) fn metrics(metrics: &[Metric]) -> Vec<Value> {
+pub fn metrics(metrics: &[Metric]) -> Vec<Value> {
     let metric =
         |m: &Metric| json!({ "name": m.name, "value": m.value, "unit": m.unit, "better": m.better.name() });
     metrics.iter().map(metric).collect()
 }
 
 /// What was missing in a recording.
-pub(crate) fn loss(loss: &LossReport) -> Value {
+pub fn loss(loss: &LossReport) -> Value {
     json!({
         "events": loss.events,
         "cut_short": loss.cut_short,
@@ -118,7 +131,7 @@ pub(crate) fn loss(loss: &LossReport) -> Value {
 }
 
 /// A distribution of latencies in microseconds.
-pub(crate) fn latency(distribution: &Distribution) -> Value {
+pub fn latency(distribution: &Distribution) -> Value {
     match distribution.percentiles() {
         None => json!({ "n": 0 }),
         Some(p) => json!({
@@ -134,14 +147,15 @@ pub(crate) fn latency(distribution: &Distribution) -> Value {
 }
 
 /// Both objects in one.
-pub(crate) fn with(mut first: Value, second: Value) -> Value {
+pub fn with(mut first: Value, second: Value) -> Value {
     if let (Value::Object(first), Value::Object(second)) = (&mut first, second) {
         first.extend(second);
     }
     first
 }
 
-pub(crate) fn ms(t: Nanos) -> f64 {
+/// Milliseconds.
+pub fn ms(t: Nanos) -> f64 {
     t.0 as f64 / 1e6
 }
 

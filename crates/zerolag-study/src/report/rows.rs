@@ -5,20 +5,24 @@ use zerolag_core::ids::TaskId;
 use zerolag_trace::metrics::{Summary, TaskFigures};
 
 /// More tasks than this are added up by what they were made from, or by name: nobody reads four hundred lines.
-pub(crate) const ROWS_MAX: usize = 50;
+pub const ROWS_MAX: usize = 50;
 
 /// A line of figures.
-pub(crate) struct Row {
-    pub(crate) name: String,
-    pub(crate) group: String,
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The name of what was added up; empty if that is a group.
+    pub name: String,
+    /// The path of the group.
+    pub group: String,
     /// How many tasks it stands for.
-    pub(crate) tasks: usize,
-    pub(crate) figures: TaskFigures,
+    pub tasks: usize,
+    /// What they did.
+    pub figures: TaskFigures,
 }
 
 /// Adds each task's figures to the rows that `keys` names by name and group; in the order in which they
 /// first come up.
-pub(crate) fn added_up(
+pub fn added_up(
     tasks: impl Iterator<Item = TaskId>,
     summary: &Summary,
     keys: impl Fn(TaskId) -> Vec<(String, String)>,
@@ -41,7 +45,7 @@ pub(crate) fn added_up(
 }
 
 /// The groups that a path leads through, the root first: `/`, `/a`, `/a/b`.
-pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+pub fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices('/').map(|(at, _)| at).skip(1).chain([path.len()]);
     std::iter::once("/").chain(ends.filter(|&end| end > 1).map(|end| &path[..end]))
 }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Sweeps: which runs a file asks for, and doing them here.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread;
+
+use pyo3::prelude::*;
+use zerolag_study::figures;
+use zerolag_study::study::{Means, Progress, Shard, Study};
+use zerolag_study::sweep;
+
+use crate::case::Case;
+use crate::error::{self, raise};
+use crate::store::Store;
+
+/// A scenario at many points, from a file (docs/sweep.md). All points are checked when it is read.
+///
+/// Its runs are all `cases` with all `seeds`; its length is their number.
+///
+/// Raises:
+///     InputError: something in the file makes no sense.
+#[pyclass(frozen, module = "zerolag")]
+#[derive(Debug)]
+pub(crate) struct Sweep(sweep::Sweep);
+
+#[pymethods]
+impl Sweep {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| sweep::read(&path)).map(Self).map_err(|e| raise(&e))
+    }
+
+    /// What varies, in the order of the file.
+    #[getter]
+    fn keys(&self) -> Vec<String> {
+        self.0.keys.iter().map(ToString::to_string).collect()
+    }
+
+    /// Its points.
+    #[getter]
+    fn cases(&self) -> Vec<Case> {
+        self.0.study.cases.iter().cloned().map(Case::from).collect()
+    }
+
+    /// The seeds with which each of them is run.
+    #[getter]
+    fn seeds(&self) -> Vec<u64> {
+        self.0.study.seeds.clone()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.study.cases.len() * self.0.study.seeds.len()
+    }
+
+    /// Do all runs that are not in the store, and put them there. Returns how many that were.
+    ///
+    /// Args:
+    ///     store: where results go.
+    ///     jobs: how many runs at a time; as many as there are CPUs without.
+    ///     progress: is called with how many runs are done, and how many there are.
+    ///
+    /// Other threads run meanwhile, and Ctrl-C ends it; the store has all runs that were over.
+    #[pyo3(signature = (store, *, jobs=None, progress=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        store: &mut Store,
+        jobs: Option<NonZeroUsize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<usize> {
+        do_all(py, &self.0.study, store, jobs, progress)
+    }
+
+    /// The figures of each point, as far as they are in the store: what `zerolag sweep --json` prints (schema
+    /// zerolag.sweep/1).
+    ///
+    /// Args:
+    ///     metrics: patterns of names ("* wake-up p99"); all without.
+    #[pyo3(signature = (store, *, metrics=Vec::new()))]
+    fn summary<'py>(
+        &self,
+        py: Python<'py>,
+        store: &Store,
+        metrics: Vec<String>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let points = self.0.points(store.look()?, figures::wanted(&metrics)).map_err(|e| raise(&e))?;
+        let text = self.0.to_json(&points).to_string();
+        py.import("json")?.call_method1("loads", (text,))
+    }
+}
+
+/// Does what is not in the store yet. Returns how many runs that were.
+pub(crate) fn do_all(
+    py: Python<'_>,
+    study: &Study,
+    store: &mut Store,
+    jobs: Option<NonZeroUsize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<usize> {
+    let store = store.open()?;
+    let jobs = jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let mut told = Told { progress, outcome: Ok(()) };
+    let means = Means { jobs, shard: Shard::ALL };
+    let account = py.detach(|| study.run(store, means, &mut told));
+    told.outcome?;
+    let account = account.map_err(|e| error::of_study(&e))?;
+    Ok(account.runs - account.found)
+}
+
+/// Tells Python how far it is.
+struct Told {
+    progress: Option<Py<PyAny>>,
+    /// What Python raised.
+    outcome: PyResult<()>,
+}
+
+impl Progress for Told {
+    fn at(&mut self, done: usize, _: usize, all: usize) {
+        let Some(progress) = self.progress.as_ref().filter(|_| self.outcome.is_ok()) else { return };
+        self.outcome = Python::attach(|py| progress.call1(py, (done, all)).map(|_| ()));
+    }
+
+    fn goes_on(&mut self) -> bool {
+        if self.outcome.is_ok() {
+            self.outcome = Python::attach(|py| py.check_signals());
+        }
+        self.outcome.is_ok()
+    }
+}
