@@ -6,9 +6,9 @@ Everything that is built into a crate of ours has to be under a licence that can
 GPL-2.0-only: for an expression, some choice of its alternatives must consist of those in FREE. What only
 tests use is not distributed, so Apache-2.0 will do there. Every dependency comes from the registry, pinned in
 Cargo.lock; none comes from a version control system or a directory. Of each there is one version, but for
-those in TWICE, with the reason.
+those in TWICE, with the reason. What a build script uses to find its way about is not built in either.
 
-Prints a line for each licence and what is wrong. Exit codes: 0 fine, 1 not.
+Usage: ci/dependencies.py [Cargo.toml] (the workspace's without). Prints a line for each licence and what is wrong. Exit codes: 0 fine, 1 not.
 """
 import collections
 import json
@@ -22,6 +22,8 @@ FREE = {'MIT', 'MIT-0', 'ISC', 'Zlib', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', '
 TESTS_TOO = FREE | {'Apache-2.0', 'Apache-2.0 WITH LLVM-exception'}
 # name: why there are two versions of it.
 TWICE = {}
+# What build scripts use, and what that does there.
+BUILDS = {'pyo3-build-config': 'looks for the Python that is built for'}
 
 
 def allowed(expression, licences):
@@ -56,7 +58,7 @@ def allowed(expression, licences):
     return any_of()
 
 
-def reached(metadata, kinds):
+def reached(metadata, kinds, names):
     """Ids of everything that the workspace's crates depend on by edges of these kinds (dev only from our own)."""
     nodes = {node['id']: node for node in metadata['resolve']['nodes']}
     todo, seen = [(member, True) for member in metadata['workspace_members']], set()
@@ -67,18 +69,21 @@ def reached(metadata, kinds):
         seen.add(package)
         for dependency in nodes[package]['deps']:
             of = {kind['kind'] or 'normal' for kind in dependency['dep_kinds']}
-            if of & (kinds if ours else kinds - {'dev'}):
+            builds = of == {'build'} and names[dependency['pkg']] in BUILDS
+            if of & (kinds if ours else kinds - {'dev'}) and not builds:
                 todo.append((dependency['pkg'], dependency['pkg'] in metadata['workspace_members']))
     return seen - set(metadata['workspace_members'])
 
 
-def main():
+def main(manifest='Cargo.toml'):
     os.chdir(os.path.join(os.path.dirname(os.path.realpath(__file__)), '..'))
-    command = ['cargo', 'metadata', '--locked', '--format-version', '1']
+    command = ['cargo', 'metadata', '--locked', '--format-version', '1', '--manifest-path', manifest]
     metadata = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     packages = {package['id']: package for package in metadata['packages']}
-    built_in = reached(metadata, {'normal', 'build'})
-    everything = reached(metadata, {'normal', 'build', 'dev'})
+    names = {package: about['name'] for package, about in packages.items()}
+    ours = set(metadata['workspace_members']) | {p for p in packages if names[p].startswith('zerolag-')}
+    built_in = reached(metadata, {'normal', 'build'}, names) - ours
+    everything = reached(metadata, {'normal', 'build', 'dev'}, names) - ours
     wrong, by_licence, versions = [], collections.Counter(), collections.defaultdict(set)
     for package in sorted(everything, key=lambda p: packages[p]['name']):
         about = packages[package]
@@ -106,4 +111,4 @@ def main():
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

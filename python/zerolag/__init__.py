@@ -6,7 +6,7 @@ The same engine as the command `zerolag`: the same input and seed give the same 
     >>> import zerolag
     >>> hog = {"kind": "hog", "name": "hog", "count": 2}
     >>> run = zerolag.run({"machine": "1cpu", "duration": "1s", "workload": [hog]}, kernel="6.1")
-    >>> [task["share"] for task in run.report["tasks"]]
+    >>> [round(task["share"], 1) for task in run.report["tasks"]]
     [0.5, 0.5]
 
 Times are simulated, and stand with their unit in the name of what holds them.

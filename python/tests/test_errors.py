@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is wrong is said with its place: file, line, column, key."""
+
+import pickle
+
+import pytest
+import zerolag
+
+HOG = {"kind": "hog", "name": "hog"}
+
+
+def refused(kind, match, make):
+    with pytest.raises(kind, match=match) as raised:
+        make()
+    return raised.value
+
+
+def test_a_scenario_s_error_has_its_place(scenario):
+    scenario.write_text(scenario.read_text().replace("kind =", "knid ="))
+    error = refused(zerolag.InputError, "did you mean 'kind'", lambda: zerolag.run(scenario))
+    assert (error.file, error.line, error.column, error.key) == (str(scenario), 10, 1, "knid")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.file, again.line, again.key) == (str(error), error.file, 10, "knid")
+
+
+def test_an_rtapp_file_s_error_has_its_place(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{\n "tasks": {\n  "t": {"run": 10, "prioritty": 3}\n }\n}\n')
+    error = refused(zerolag.InputError, "prioritty", lambda: zerolag.run(path))
+    assert (error.file, error.line, error.key) == (str(path), 3, "prioritty")
+
+
+def test_lines_of_a_dictionary_are_those_of_its_text():
+    error = refused(
+        zerolag.InputError, "'nice' is 30", lambda: zerolag.run(scenario({**HOG, "nice": 30}))
+    )
+    assert (error.file, error.key) == ("dict", "nice")
+    text = zerolag.Case(scenario({**HOG, "nice": 3})).text.splitlines()
+    assert text[error.line - 1] == "nice = 3"
+
+
+def scenario(*workloads):
+    return {"machine": "1cpu", "duration": "100ms", "workload": list(workloads)}
+
+
+@pytest.mark.parametrize(
+    ("key", "options"),
+    [
+        ("kernel", {"kernel": "7.77"}),
+        ("machine", {"machine": "toaster"}),
+        ("duration", {"duration": "5"}),
+        ("set:base_slise", {"set": {"base_slise": "3ms"}}),
+        ("nonsense", {"choices": {"nonsense": 1}}),
+        ("set:hz", {"set": {"hz": 100}, "choices": {"set:hz": 1000}}),
+        ("sample", {"sample": "0ms"}),
+    ],
+)
+def test_what_is_chosen_wrong_is_named(key, options):
+    error = refused(zerolag.InputError, "", lambda: zerolag.run(scenario(HOG), **options))
+    assert error.key == key
+
+
+def test_values_of_other_kinds_are_refused():
+    refused(TypeError, r'scenario\["workload"\]\[0\]\["x"\] is a object', lambda: zerolag.run(scenario({"x": object()})))
+    refused(TypeError, "which is no text", lambda: zerolag.run({1: 2}))
+    refused(TypeError, "a path, a dict or a Case", lambda: zerolag.run(7))
+    refused(TypeError, r'set\["hz"\] is None', lambda: zerolag.run(scenario(HOG), set={"hz": None}))
+    refused(zerolag.InputError, "No such file", lambda: zerolag.run("nowhere.toml"))
+
+
+def test_benchmarks_refuse_what_the_tool_would():
+    error = refused(zerolag.InputError, "nonebench", lambda: zerolag.benchmark("nonebench"))
+    assert error.key == "model"
+    error = refused(zerolag.InputError, "--frobnicate", lambda: zerolag.benchmark("schbench", ["--frobnicate"]))
+    assert error.key == "options"
+    error = refused(zerolag.InputError, "there are", lambda: zerolag.benchmark("schbench", kernel="1.0"))
+    assert error.key == "kernel"
+
+
+def test_a_sweep_s_error_has_its_place(sweep):
+    sweep.write_text(sweep.read_text() + "colour = 3\n")
+    error = refused(zerolag.InputError, "unknown key 'colour'", lambda: zerolag.Sweep(sweep))
+    assert (error.file, error.line, error.key) == (str(sweep), 9, "colour")
+
+
+def test_stores_say_what_is_wrong_with_them(tmp_path, scenario):
+    path = tmp_path / "s.sqlite"
+    zerolag.Store(path).close()
+    error = refused(zerolag.StoreError, "exists already", lambda: zerolag.Store(path))
+    assert error.file == str(path)
+    refused(zerolag.StoreError, "does not exist", lambda: zerolag.Store.read(tmp_path / "none"))
+    refused(zerolag.StoreError, "not a result store", lambda: zerolag.Store(scenario, resume=True))
+    store = zerolag.Store()
+    store.close()
+    refused(ValueError, "closed", store.to_csv)
+
+
+def test_comparisons_refuse_what_makes_no_sense(scenario):
+    refused(zerolag.InputError, "cases 0 and 1 are the same", lambda: zerolag.compare([scenario, scenario]))
+    refused(zerolag.InputError, "seed 3 is there twice", lambda: zerolag.compare([scenario], seeds=[3, 3]))
+    refused(zerolag.InputError, "at least one seed", lambda: zerolag.compare([scenario], seeds=0))
