@@ -15,6 +15,7 @@ use zerolag_study::choice::Key;
 use zerolag_study::run::{self, End};
 
 use crate::error::{self, exception, raise};
+use crate::follow::Pulse;
 use crate::scenario;
 
 /// What a scenario is called that has no file.
@@ -149,10 +150,10 @@ impl Case {
     /// Other threads run meanwhile, and Ctrl-C ends it.
     fn run(&self, py: Python<'_>, seed: u64) -> PyResult<Outcome> {
         let input = self.0.input(seed).map_err(|e| raise(&e))?;
-        let mut signal = Ok(());
+        let (mut pulse, mut signal) = (Pulse::new(None, None), Ok(()));
         let outcome = py.detach(|| {
             run::run(&input, &mut || {
-                signal = Python::attach(|py| py.check_signals());
+                signal = pulse.look(0);
                 signal.is_ok()
             })
         });

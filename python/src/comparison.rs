@@ -73,19 +73,23 @@ pub(crate) fn compare(
         }
     }
     let study = Study { cases: cases.iter().map(|case| (*case.0).clone()).collect(), seeds: seeds.all()? };
-    let own = match store {
-        Some(_) => None,
-        None => Some(Bound::new(py, Store::in_memory()?)?),
+    let own;
+    let store = match store {
+        Some(store) => store.get(),
+        None => {
+            own = Store::in_memory()?;
+            &own
+        }
     };
-    let Some(store) = store.or(own.as_ref()) else { return Err(error::input("there is no store", "store")) };
-    let mut store = store.try_borrow_mut()?;
-    do_all(py, &study, &mut store, jobs, progress)?;
-    let store = store.open()?;
-    let rows = comparison::compare(store, &study.cases, &study.seeds, figures::wanted(&metrics));
-    let rows = rows.map_err(|e| raise(&e))?;
-    let stuck = study.stuck(store).map_err(|e| raise(&e))?;
-    let place = |hash: &str| study.cases.iter().position(|case| case.hash() == hash).unwrap_or_default();
-    let stuck = stuck.iter().map(|(case, seed, end)| (place(case.hash()), *seed, end.name())).collect();
+    do_all(py, &study, store, jobs, progress)?;
+    let (rows, stuck) = store.with(py, |store| {
+        let rows = comparison::compare(store, &study.cases, &study.seeds, figures::wanted(&metrics));
+        let rows = rows.map_err(|e| raise(&e))?;
+        let stuck = study.stuck(store).map_err(|e| raise(&e))?;
+        let place = |hash: &str| study.cases.iter().position(|case| case.hash() == hash).unwrap_or_default();
+        let stuck = stuck.iter().map(|(case, seed, end)| (place(case.hash()), *seed, end.name()));
+        Ok((rows, stuck.collect()))
+    })?;
     Ok(Comparison { study, rows, stuck })
 }
 

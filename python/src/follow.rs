@@ -48,6 +48,11 @@ impl Pulse {
             return Ok(());
         }
         self.steps = 0;
+        self.look(done)
+    }
+
+    /// The same for steps that take long enough to look at the clock after each.
+    pub(crate) fn look(&mut self, done: u64) -> PyResult<()> {
         if self.last.elapsed() < PERIOD {
             return Ok(());
         }

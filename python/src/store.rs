@@ -4,10 +4,10 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard};
 
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyAny;
 use zerolag_study::store::{self, Begin};
 
 use crate::case::{Case, Outcome};
@@ -20,25 +20,40 @@ use crate::error::raise;
 ///     resume: whether it may be there already, to go on from what is in it.
 ///
 /// Use it in a `with` statement, or close it: then all is in the one file. Only one program at a time may write
-/// to it, and only the thread that opened it may use it.
+/// to it.
 ///
 /// Raises:
 ///     StoreError: it is there and must not be, is something else, is of another version, cannot be written.
-#[pyclass(unsendable, module = "zerolag")]
+#[pyclass(frozen, module = "zerolag")]
 #[derive(Debug)]
-pub(crate) struct Store(Option<store::Store>);
+pub(crate) struct Store(Mutex<Option<store::Store>>);
+
+impl From<store::Store> for Store {
+    fn from(store: store::Store) -> Self {
+        Self(Mutex::new(Some(store)))
+    }
+}
 
 impl Store {
     pub(crate) fn in_memory() -> PyResult<Self> {
-        store::Store::in_memory().map(|store| Self(Some(store))).map_err(|e| raise(&e))
+        store::Store::in_memory().map(Self::from).map_err(|e| raise(&e))
     }
 
-    pub(crate) fn open(&mut self) -> PyResult<&mut store::Store> {
-        self.0.as_mut().ok_or_else(|| PyValueError::new_err("the store is closed"))
+    /// Nobody waits for it: whoever has it may wait for the interpreter, which the one who waits may hold.
+    fn take(&self) -> PyResult<MutexGuard<'_, Option<store::Store>>> {
+        self.0.try_lock().map_err(|_| PyRuntimeError::new_err("the store is being used"))
     }
 
-    pub(crate) fn look(&self) -> PyResult<&store::Store> {
-        self.0.as_ref().ok_or_else(|| PyValueError::new_err("the store is closed"))
+    /// Does something with it while other threads of Python run.
+    pub(crate) fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut store::Store) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| match self.take()?.as_mut() {
+            Some(store) => work(store),
+            None => Err(PyValueError::new_err("the store is closed")),
+        })
     }
 }
 
@@ -49,56 +64,64 @@ impl Store {
     fn new(path: Option<PathBuf>, resume: bool) -> PyResult<Self> {
         let begin = if resume { Begin::Resume } else { Begin::New };
         let Some(path) = path else { return Self::in_memory() };
-        store::Store::open(&path, begin).map(|store| Self(Some(store))).map_err(|e| raise(&e))
+        store::Store::open(&path, begin).map(Self::from).map_err(|e| raise(&e))
     }
 
     /// A store that is only read.
     #[staticmethod]
     fn read(path: PathBuf) -> PyResult<Self> {
-        store::Store::read(&path).map(|store| Self(Some(store))).map_err(|e| raise(&e))
+        store::Store::read(&path).map(Self::from).map_err(|e| raise(&e))
     }
 
     /// The file; ":memory:" if it is none.
     #[getter]
-    fn path(&self) -> PyResult<PathBuf> {
-        self.look().map(|store| store.path().to_owned())
+    fn path(&self, py: Python<'_>) -> PyResult<PathBuf> {
+        self.with(py, |store| Ok(store.path().to_owned()))
     }
 
     /// Note the inputs of cases, so that their runs can be added.
-    fn add_cases(&mut self, cases: Vec<Case>) -> PyResult<()> {
-        self.open()?.add_cases(cases.iter().map(|case| &*case.0)).map_err(|e| raise(&e))
+    fn add_cases(&self, py: Python<'_>, cases: Vec<Case>) -> PyResult<()> {
+        self.with(py, |store| store.add_cases(cases.iter().map(|case| &*case.0)).map_err(|e| raise(&e)))
     }
 
     /// Add runs, all of them or none: cases, seeds, and what came of it.
-    fn add_runs(&mut self, runs: Vec<(Case, u64, Outcome)>) -> PyResult<()> {
-        let runs: Vec<_> =
-            runs.iter().map(|(case, seed, outcome)| (&*case.0, *seed, outcome.0.clone())).collect();
-        self.open()?.add_runs(&runs).map_err(|e| raise(&e))
+    fn add_runs(&self, py: Python<'_>, runs: Vec<(Case, u64, Outcome)>) -> PyResult<()> {
+        self.with(py, |store| {
+            let rows = runs.iter().map(|(case, seed, outcome)| (&*case.0, *seed, outcome.0.clone()));
+            store.add_runs(&rows.collect::<Vec<_>>()).map_err(|e| raise(&e))
+        })
     }
 
     /// The seeds with which a case has been run, in order.
-    fn seeds_done(&self, case: &Case) -> PyResult<Vec<u64>> {
-        self.look()?.seeds_done(&case.0).map_err(|e| raise(&e))
+    fn seeds_done(&self, py: Python<'_>, case: &Case) -> PyResult<Vec<u64>> {
+        self.with(py, |store| store.seeds_done(&case.0).map_err(|e| raise(&e)))
     }
 
     /// Everything as comma-separated values, a line for each run and metric.
-    fn to_csv(&self) -> PyResult<String> {
-        let mut out = Vec::new();
-        self.look()?.write_csv(&mut out).map_err(|e| raise(&e))?;
-        Ok(String::from_utf8(out)?)
+    fn to_csv(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |store| {
+            let mut out = Vec::new();
+            store.write_csv(&mut out).map_err(|e| raise(&e))?;
+            Ok(String::from_utf8(out)?)
+        })
     }
 
     /// The same, to a file.
-    fn write_csv(&self, path: PathBuf) -> PyResult<()> {
+    fn write_csv(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let named = |e: std::io::Error| PyOSError::new_err(format!("{}: {e}", path.display()));
-        let mut out = BufWriter::new(File::create(&path).map_err(named)?);
-        self.look()?.write_csv(&mut out).map_err(|e| raise(&e))?;
-        out.flush().map_err(named)
+        self.with(py, |store| {
+            let mut out = BufWriter::new(File::create(&path).map_err(named)?);
+            store.write_csv(&mut out).map_err(|e| raise(&e))?;
+            out.flush().map_err(named)
+        })
     }
 
     /// Put all into the one file. Afterwards the store cannot be used.
-    fn close(&mut self) -> PyResult<()> {
-        self.0.take().map_or(Ok(()), store::Store::close).map_err(|e| raise(&e))
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            let store = self.take()?.take();
+            store.map_or(Ok(()), store::Store::close).map_err(|e| raise(&e))
+        })
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -106,18 +129,12 @@ impl Store {
     }
 
     fn __exit__(
-        &mut self,
+        &self,
+        py: Python<'_>,
         _kind: &Bound<'_, PyAny>,
         _error: &Bound<'_, PyAny>,
         _trace: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        self.close()
-    }
-
-    fn __repr__(&self) -> String {
-        match &self.0 {
-            Some(store) => format!("<zerolag.Store {}>", store.path().display()),
-            None => "<zerolag.Store, closed>".into(),
-        }
+        self.close(py)
     }
 }

@@ -65,7 +65,7 @@ impl Sweep {
     fn run(
         &self,
         py: Python<'_>,
-        store: &mut Store,
+        store: &Store,
         jobs: Option<NonZeroUsize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<usize> {
@@ -84,8 +84,10 @@ impl Sweep {
         store: &Store,
         metrics: Vec<String>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let points = self.0.points(store.look()?, figures::wanted(&metrics)).map_err(|e| raise(&e))?;
-        let text = self.0.to_json(&points).to_string();
+        let text = store.with(py, |store| {
+            let points = self.0.points(store, figures::wanted(&metrics)).map_err(|e| raise(&e))?;
+            Ok(self.0.to_json(&points).to_string())
+        })?;
         py.import("json")?.call_method1("loads", (text,))
     }
 }
@@ -94,17 +96,16 @@ impl Sweep {
 pub(crate) fn do_all(
     py: Python<'_>,
     study: &Study,
-    store: &mut Store,
+    store: &Store,
     jobs: Option<NonZeroUsize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<usize> {
-    let store = store.open()?;
     let jobs = jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let mut told = Told { progress, outcome: Ok(()) };
     let means = Means { jobs, shard: Shard::ALL };
-    let account = py.detach(|| study.run(store, means, &mut told));
+    let account = store.with(py, |store| study.run(store, means, &mut told).map_err(|e| error::of_study(&e)));
     told.outcome?;
-    let account = account.map_err(|e| error::of_study(&e))?;
+    let account = account?;
     Ok(account.runs - account.found)
 }
 

@@ -18,9 +18,9 @@ def refused(kind, match, make):
 def test_a_scenario_s_error_has_its_place(scenario):
     scenario.write_text(scenario.read_text().replace("kind =", "knid ="))
     error = refused(zerolag.InputError, "did you mean 'kind'", lambda: zerolag.run(scenario))
-    assert (error.file, error.line, error.column, error.key) == (str(scenario), 10, 1, "knid")
+    assert (error.file, error.line, error.column, error.key) == (str(scenario), 11, 1, "knid")
     again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.file, again.line, again.key) == (str(error), error.file, 10, "knid")
+    assert (str(again), again.file, again.line, again.key) == (str(error), error.file, 11, "knid")
 
 
 def test_an_rtapp_file_s_error_has_its_place(tmp_path):
