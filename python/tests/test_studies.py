@@ -13,7 +13,7 @@ from conftest import SCENARIO
 def test_a_case_can_be_run_where_its_files_are_not(scenario, tmp_path):
     machine = tmp_path / "m.toml"
     scenario.with_name("a.json").write_text('{"tasks": {"t": {"run": 1000, "timer": {"ref": "u", "period": 5000}}}}')
-    scenario.write_text(SCENARIO + '[[workload]]\nrtapp = "a.json"\n')
+    scenario.write_text(SCENARIO + '[[workload]]\nkind = "rt-app"\nfile = "a.json"\n')
     case = zerolag.Case(scenario, kernel="6.1", choices={"workload:hog:nice": 5})
     packed = pickle.dumps(case)
     outcome = case.run(7)

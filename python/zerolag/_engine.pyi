@@ -16,6 +16,21 @@ _I32: TypeAlias = NDArray[np.int32]
 _I64: TypeAlias = NDArray[np.int64]
 _F64: TypeAlias = NDArray[np.float64]
 
+__all__ = [
+    "EVENT_KINDS",
+    "Benchmark",
+    "Case",
+    "Comparison",
+    "Outcome",
+    "Run",
+    "Store",
+    "Sweep",
+    "__version__",
+    "benchmark",
+    "compare",
+    "run",
+]
+
 EVENT_KINDS: Final[tuple[str, ...]]
 __version__: Final[str]
 
@@ -158,7 +173,7 @@ class Case:
     @property
     def hash(self) -> str: ...
     def run(self, seed: int) -> Outcome: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
@@ -169,7 +184,7 @@ class Outcome:
     def rows(self) -> list[tuple[str, str, str, float]]: ...
     @property
     def metrics(self) -> dict[str, float]: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, value: object, /) -> bool: ...
 
 @final
 class Comparison:
@@ -182,7 +197,7 @@ class Comparison:
 def compare(
     cases: Sequence[_Scenario],
     *,
-    seeds: Union[int, Sequence[int]] = 10,
+    seeds: Union[int, Sequence[int]] = ...,
     store: Optional[Store] = None,
     jobs: Optional[int] = None,
     metrics: Sequence[str] = ...,

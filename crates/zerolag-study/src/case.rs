@@ -350,7 +350,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("m.toml"), form::write(&Topology::preset("4cpu").unwrap())).unwrap();
         std::fs::write(dir.path().join("a.json"), r#"{"tasks": {"t": {"run": 10}}}"#).unwrap();
-        let text = "machine = \"1cpu\"\nduration = \"1s\"\n[[workload]]\nrtapp = \"a.json\"\n";
+        let text =
+            "machine = \"1cpu\"\nduration = \"1s\"\n[[workload]]\nkind = \"rt-app\"\nfile = \"a.json\"\n";
         std::fs::write(dir.path().join("s.toml"), text).unwrap();
         let case = Case::of_file(&dir.path().join("s.toml")).unwrap().with(Key::Machine, "m.toml");
         let sealed = case.seal().unwrap();
