@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Two loops that do nothing but schedule, to measure what a decision costs.
+//! Loops that do nothing but schedule, to measure what a decision costs.
 //!
 //! They are the loops of the reference's `bench` mode (oracle/src/kbench.h), so that its figures and ours
 //! can stand side by side: one CPU, N equal tasks, optionally at the bottom of a chain of groups.
@@ -8,8 +8,12 @@
 //! * ping-pong: half are asleep; the running task wakes the longest sleeper and, 20 µs later, goes to sleep
 //!   itself. With two tasks this is two processes and a pipe.
 //!
+//! A third one is on [several CPUs](ManyCpus).
+//!
 //! Whoever measures calls the steps one by one and reads a clock between them; [`Loop::advance`] stays
 //! outside.
+
+mod many;
 
 use std::collections::VecDeque;
 
@@ -22,6 +26,8 @@ use zerolag_core::scheduler::Scheduler;
 use zerolag_core::task::TaskSpec;
 use zerolag_core::topology::{Topology, TopologyBuilder};
 use zerolag_core::units::{Instant, Nanos};
+
+pub use many::{ManyCpus, Step};
 
 /// Time between ticks in the round-robin loop.
 pub const ROUND_ROBIN_STEP: Nanos = Nanos(4_000_000);

@@ -303,6 +303,12 @@ pub(crate) struct Bench {
     /// How many groups the tasks are below the root.
     #[arg(long, default_value_t = 0, value_parser = at_least(0, 64))]
     pub(crate) depth: usize,
+    /// Measure on so many CPUs instead, with three tasks for each, all at the root.
+    #[arg(long, value_name = "N", value_parser = at_least(1, 1024), conflicts_with_all = ["tasks", "depth"])]
+    pub(crate) cpus: Option<usize>,
+    /// With --cpus: how many nodes they are in.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least(1, 64), requires = "cpus")]
+    pub(crate) nodes: usize,
     /// Steps of each kind per repetition; there are seven.
     #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) iterations: u32,

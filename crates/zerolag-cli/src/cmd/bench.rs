@@ -9,7 +9,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use zerolag_core::config::Config;
-use zerolag_sim::loops::{Loop, PING_PONG_STEP, ROUND_ROBIN_STEP};
+use zerolag_sim::loops::{Loop, ManyCpus, PING_PONG_STEP, ROUND_ROBIN_STEP};
 
 use crate::args::high;
 use crate::args::low;
@@ -20,6 +20,9 @@ const REPETITIONS: usize = 7;
 
 /// Measures and prints, for each number of tasks.
 pub(crate) fn run(args: &low::Bench, out: &mut dyn Write) -> Result<(), Failure> {
+    if let Some(cpus) = args.cpus {
+        return run_many(args, cpus, out);
+    }
     let config = high::config(args.kernel, 1)?;
     let clock = Clock::calibrate();
     let columns = ["TASKS", "DEPTH", "TICK_NS", "SWITCH_NS", "WAKE_NS", "SLEEP_NS"];
@@ -29,6 +32,34 @@ pub(crate) fn run(args: &low::Bench, out: &mut dyn Write) -> Result<(), Failure>
         [tasks.to_string(), args.depth.to_string()].into_iter().chain(ns).collect()
     });
     Ok(table::write(out, &columns, rows)?)
+}
+
+/// The same on several CPUs.
+fn run_many(args: &low::Bench, cpus: usize, out: &mut dyn Write) -> Result<(), Failure> {
+    let config = high::config(args.kernel, cpus)?;
+    let clock = Clock::calibrate();
+    let mut machine = ManyCpus::new(config, cpus, args.nodes).map_err(|e| Failure::input(e.to_string()))?;
+    let mut least = [f64::INFINITY; 4];
+    for _ in 0..REPETITIONS {
+        let mut steps = [(Duration::ZERO, 0_u32); 4];
+        for _ in 0..args.iterations {
+            machine.round(&mut |step, act| {
+                let (total, times) = &mut steps[step as usize];
+                clock.time(total, act);
+                *times += 1;
+            });
+        }
+        for (least, (total, times)) in least.iter_mut().zip(steps) {
+            // What hardly ever happens does not make an average.
+            if times >= 100 {
+                *least = least.min(total.as_nanos() as f64 / f64::from(times));
+            }
+        }
+    }
+    let columns = ["CPUS", "NODES", "WAKE_NS", "SLEEP_NS", "RESCHED_NS", "TICK_NS"];
+    let ns = least.map(|ns| if ns.is_finite() { format!("{ns:.1}") } else { "-".to_string() });
+    let row = [cpus.to_string(), args.nodes.to_string()].into_iter().chain(ns).collect();
+    Ok(table::write(out, &columns, [row])?)
 }
 
 /// Nanoseconds for each step, on average.
