@@ -142,6 +142,39 @@ fn perf_data_from_a_pipe_or_compressed_is_the_same() {
     }
 }
 
+/// The same recording with an option of so many bytes among its tables, which are so much longer then.
+fn with_long_tables(v6: &[u8], len: usize) -> Vec<u8> {
+    const CPUS: usize = 2;
+    let find = |tag: &[u8]| v6.windows(tag.len()).position(|w| w == tag).unwrap() + tag.len();
+    let (options, places) = (find(b"options  \0"), find(b"flyrecord\0"));
+    let mut option = vec![99, 0];
+    option.extend((len as u32).to_le_bytes());
+    option.resize(option.len() + len, b'x');
+    // Pages stay where pages may be.
+    let pages = places + 16 * CPUS;
+    let first = usize::try_from(u64::from_le_bytes(v6[places..places + 8].try_into().unwrap())).unwrap();
+    let shift = option.len().next_multiple_of(4096);
+    let mut long = [&v6[..options], &option, &v6[options..pages]].concat();
+    for cpu in 0..CPUS {
+        let at = places + option.len() + 16 * cpu;
+        let place = u64::from_le_bytes(long[at..at + 8].try_into().unwrap()) + shift as u64;
+        long[at..at + 8].copy_from_slice(&place.to_le_bytes());
+    }
+    long.resize(first + shift, 0);
+    long.extend_from_slice(&v6[first..]);
+    long
+}
+
+#[test]
+fn tables_may_be_longer_than_what_is_read_of_them_at_first() {
+    let v6 = unpacked(DAT_V6);
+    let (want, ..) = read(&v6);
+    for len in [10, 3 << 20, 9 << 20] {
+        let (got, _, loss) = read(&with_long_tables(&v6, len));
+        assert!(got == want && loss.is_clean(), "{len}: {loss}");
+    }
+}
+
 #[test]
 fn a_file_is_read_where_it_lies_as_if_it_were_in_memory() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recording");

@@ -61,7 +61,9 @@ struct StreamPlace {
     compressed: bool,
 }
 
-/// How much is read at once to find the tables of version 6, whose sizes are not known before.
+/// How much is read to find the tables of version 6, whose sizes are not known before: so much at first, and
+/// four times as much again until they are whole.
+const TABLES_LEN_FIRST: usize = 1 << 20;
 const TABLES_LEN_MAX: usize = 256 << 20;
 
 /// Pages are as large as the kernel's, which can be made larger but not by much.
@@ -81,11 +83,7 @@ impl TraceDat {
         let after = head.len() - bytes.rest.len();
         let page_size = preamble.page_size as usize;
         let tables = match preamble.version {
-            b"6" => {
-                let mut all = Vec::new();
-                storage.read_at(after as u64, TABLES_LEN_MAX, &mut all)?;
-                version_6(Bytes::new(&all, preamble.endian), page_size).ok_or(MALFORMED)?
-            }
+            b"6" => tables_6(&mut storage, after as u64, preamble.endian, page_size)?,
             b"7" => sections::version_7(&mut storage, after as u64, preamble.endian)?,
             _ => return Err(ReadError::Unsupported("a trace.dat of a version other than 6 and 7")),
         };
@@ -123,6 +121,22 @@ impl TraceDat {
 }
 
 const MALFORMED: ReadError = ReadError::Malformed("the tables of the trace.dat file");
+
+/// Reads the tables of version 6, which begin at `at`, and no more of the file than they need.
+fn tables_6(storage: &mut Storage, at: u64, endian: Endian, page_size: usize) -> Result<Tables, ReadError> {
+    let mut len = TABLES_LEN_FIRST;
+    let mut beginning = Vec::new();
+    loop {
+        storage.read_at(at, len, &mut beginning)?;
+        if let Some(tables) = version_6(Bytes::new(&beginning, endian), page_size) {
+            return Ok(tables);
+        }
+        if beginning.len() < len || len >= TABLES_LEN_MAX {
+            return Err(MALFORMED);
+        }
+        len *= 4;
+    }
+}
 
 /// Reads what follows the preamble in version 6.
 fn version_6(mut bytes: Bytes<'_>, page_size: usize) -> Option<Tables> {
