@@ -23,6 +23,7 @@ mod by_weight;
 mod chance;
 pub(crate) mod classify;
 mod collect;
+pub mod counts;
 mod decide;
 pub mod history;
 mod newidle;

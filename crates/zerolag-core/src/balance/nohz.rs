@@ -23,6 +23,7 @@
 //! Source: kernel/sched/fair.c, `nohz_balancer_kick()`, `_nohz_idle_balance()` and their neighbours; core.c,
 //! `nohz_csd_func()`; same in 6.1 and 6.12.
 
+use crate::balance::counts::NohzCounts;
 use crate::cpu_set::CpuSet;
 use crate::ids::{CpuId, DomainId, Id};
 use crate::rq::NohzFlags;
@@ -48,45 +49,8 @@ pub struct Nohz {
     pub next_blocked: Jiffies,
     /// The idle CPU that keeps its tick and balances for the others, where there is one (up to 2.6.35).
     pub(crate) owner: Option<CpuId>,
-    /// What has happened so far, where that is counted.
+    /// What has happened so far.
     pub counts: NohzCounts,
-}
-
-/// What idle balancing before 5.7 did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NohzCounts {
-    /// The tick of an idle CPU was stopped.
-    pub enter: u64,
-    /// And the CPU joined the mask.
-    pub first: u64,
-    /// A CPU left the mask.
-    pub exit: u64,
-    /// Kicks to age blocked load only.
-    pub kicks_stats: u64,
-    /// Kicks to balance.
-    pub kicks_balance: u64,
-    /// No idle CPU was found to be kicked.
-    pub no_target: u64,
-    /// It had been kicked already.
-    pub pending: u64,
-    /// Passes to age blocked load only.
-    pub passes_stats: u64,
-    /// Passes to balance.
-    pub passes_balance: u64,
-    /// Passes by CPUs that went idle.
-    pub passes_newly_idle: u64,
-    /// Passes that ended because the CPU had work to do.
-    pub abort: u64,
-    /// CPUs visited in passes.
-    pub visit: u64,
-    /// CPUs left out because nothing is stale there.
-    pub skip: u64,
-    /// Ageing was put off because a survey has done it.
-    pub push: u64,
-    /// CPUs that went idle for too short a time to age others' load.
-    pub newly_idle_short: u64,
-    /// CPUs that went idle when there was nothing to age.
-    pub newly_idle_none: u64,
 }
 
 /// What is done about load that decays on CPUs that do nothing.
@@ -140,11 +104,14 @@ impl Scheduler {
                 return;
             }
             rq.nohz_tick_stopped = true;
+            self.nohz.counts.first += 1;
+            self.begin_decay(cpu);
             self.nohz.idle_cpus.insert(cpu);
             self.nohz.nr_cpus += 1;
             self.set_cache_idle(cpu, true);
             self.nohz.needs_update = true;
         }
+        self.nohz.counts.enter += 1;
         self.nohz.has_blocked = true;
     }
 
@@ -165,6 +132,8 @@ impl Scheduler {
     pub(crate) fn leave_nohz(&mut self, cpu: CpuId) {
         let rq = &mut self.cpus[cpu].balance;
         if core::mem::take(&mut rq.nohz_tick_stopped) {
+            rq.decaying = None;
+            self.nohz.counts.exit += 1;
             self.nohz.idle_cpus.remove(cpu);
             self.nohz.nr_cpus -= 1;
             self.set_cache_idle(cpu, false);
@@ -243,12 +212,18 @@ impl Scheduler {
         if flags.contains(NohzFlags::BALANCE) {
             self.nohz.next_balance = Jiffies(self.jiffies().0 + 1);
         }
+        self.count_kick(flags);
         let idle = self.nohz.idle_cpus.iter().find(|&c| c != this_cpu && self.is_idle(c));
-        let Some(cpu) = idle else { return };
+        let Some(cpu) = idle else {
+            self.nohz.counts.no_target += 1;
+            return;
+        };
         let rq = &mut self.cpus[cpu].balance;
         let pending = rq.nohz_flags;
         rq.nohz_flags |= flags;
-        if !pending.intersects(NohzFlags::KICK) {
+        if pending.intersects(NohzFlags::KICK) {
+            self.nohz.counts.pending += 1;
+        } else {
             self.push(Effect::NohzKick { cpu });
         }
     }
@@ -280,6 +255,11 @@ impl Scheduler {
         if flags.is_empty() || !rq.idle_at_tick {
             return false;
         }
+        if flags.contains(NohzFlags::BALANCE) {
+            self.nohz.counts.passes_balance += 1;
+        } else {
+            self.nohz.counts.passes_stats += 1;
+        }
         self.balance_idle_cpus(cpu, flags);
         true
     }
@@ -301,6 +281,7 @@ impl Scheduler {
         let flags = rq.balance.nohz_flags;
         rq.balance.nohz_flags -= NohzFlags::NEW_ILB;
         if flags == NohzFlags::NEW_ILB && !rq.need_resched {
+            self.nohz.counts.passes_newly_idle += 1;
             self.balance_idle_cpus(cpu, NohzFlags::STATS);
         }
         false
@@ -311,10 +292,12 @@ impl Scheduler {
     pub(crate) fn nohz_newidle(&mut self, cpu: CpuId) {
         let now = self.jiffies();
         let rq = &mut self.cpus[cpu].balance;
-        if rq.avg_idle < self.config.tunables.migration_cost
-            || !self.nohz.has_blocked
-            || now < self.nohz.next_blocked
-        {
+        if rq.avg_idle < self.config.tunables.migration_cost {
+            self.nohz.counts.newly_idle_short += 1;
+            return;
+        }
+        if !self.nohz.has_blocked || now < self.nohz.next_blocked {
+            self.nohz.counts.newly_idle_none += 1;
             return;
         }
         rq.nohz_flags |= NohzFlags::NEW_ILB;
@@ -335,6 +318,7 @@ impl Scheduler {
         let mut next_balance = far;
         let mut blocked = false;
         let mut aborted = false;
+        let updates = self.nohz.counts.updates;
         let start = CpuId::from_index(this_cpu.index() + 1);
         let mask = self.copy_idle_cpus();
         for cpu in mask.iter_wrap(start) {
@@ -345,9 +329,12 @@ impl Scheduler {
                 // There is work for this CPU itself: somebody else goes on.
                 blocked |= stats;
                 self.nohz.needs_update |= flags.contains(NohzFlags::NEXT);
+                self.nohz.counts.abort += 1;
                 aborted = true;
                 break;
             }
+            self.nohz.counts.visit += 1;
+            self.nohz.counts.visit_ageing += u64::from(!flags.contains(NohzFlags::BALANCE));
             if stats {
                 blocked |= self.update_nohz_stats(cpu);
             }
@@ -361,6 +348,7 @@ impl Scheduler {
         }
         self.give_back(mask);
         if !aborted {
+            self.count_useless(flags, updates);
             if next_balance < far {
                 self.nohz.next_balance = next_balance;
             }
@@ -395,7 +383,10 @@ impl Scheduler {
         if self.jiffies() <= self.cpus[cpu].balance.last_blocked_update {
             return true;
         }
+        self.nohz.counts.updates += 1;
         self.update_blocked_averages(cpu);
-        self.cpus[cpu].balance.has_blocked_load
+        let left = self.cpus[cpu].balance.has_blocked_load;
+        self.nohz.counts.cleared += u64::from(!left);
+        left
     }
 }

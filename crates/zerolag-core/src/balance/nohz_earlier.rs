@@ -72,18 +72,15 @@ impl Scheduler {
         let has_base = self.domains.cpu(cpu).base.is_some();
         let ages = self.ages_by_kicks();
         let rq = &mut self.cpus[cpu].balance;
-        if ages && (rq.nohz_tick_stopped || has_base) {
-            rq.has_blocked_load = true;
-            self.nohz.counts.enter += 1;
-        } else if ages {
-            rq.has_blocked_load = true;
-        }
+        rq.has_blocked_load |= ages;
+        self.nohz.counts.enter += u64::from(rq.nohz_tick_stopped || has_base);
         if !rq.nohz_tick_stopped {
             if !has_base {
                 return;
             }
             rq.nohz_tick_stopped = true;
             self.nohz.counts.first += 1;
+            self.begin_decay(cpu);
             self.nohz.idle_cpus.insert(cpu);
             self.nohz.nr_cpus += 1;
             if ages {
@@ -111,11 +108,15 @@ impl Scheduler {
         }
         let rq = &mut self.cpus[cpu].balance;
         if core::mem::take(&mut rq.nohz_tick_stopped) {
+            rq.decaying = None;
             self.nohz.counts.exit += 1;
             self.nohz.idle_cpus.remove(cpu);
             self.nohz.nr_cpus -= 1;
             if self.ages_by_kicks() {
                 self.set_cache_idle(cpu, false);
+            }
+            if self.config.variants.balance.stale_until_busy {
+                self.nohz.stale_cpus.remove(cpu);
             }
         }
     }
@@ -163,11 +164,7 @@ impl Scheduler {
     /// Sends the first CPU of the mask, if it is idle, to do the work.
     fn kick_first_idle(&mut self, flags: NohzFlags) {
         self.nohz.next_balance.0 += 1;
-        if flags.contains(NohzFlags::BALANCE) {
-            self.nohz.counts.kicks_balance += 1;
-        } else {
-            self.nohz.counts.kicks_stats += 1;
-        }
+        self.count_kick(flags);
         let Some(cpu) = self.nohz.idle_cpus.first().filter(|&c| self.is_idle(c)) else {
             self.nohz.counts.no_target += 1;
             return;
@@ -222,17 +219,21 @@ impl Scheduler {
         let now = self.jiffies();
         let far = Jiffies(now.0 + 60 * u64::from(self.config.hz));
         let mut next_balance = far;
+        self.nohz.counts.passes_balance += 1;
         let idle_cpus = self.copy_idle_cpus();
         for cpu in idle_cpus.iter() {
             if cpu == this_cpu || !self.is_idle(cpu) {
                 continue;
             }
             if self.cpus[this_cpu].need_resched {
+                self.nohz.counts.abort += 1;
                 break;
             }
+            self.nohz.counts.visit += 1;
             if now >= self.cpus[cpu].balance.next_balance {
                 self.update_clock(cpu);
                 self.idle_history(cpu);
+                self.nohz.counts.updates += 1;
                 self.update_blocked_averages(cpu);
                 self.balance_domains(this_cpu, cpu, true);
             }
@@ -266,6 +267,7 @@ impl Scheduler {
         self.nohz.has_blocked = false;
         let mut blocked = false;
         let mut complete = true;
+        let updates = self.nohz.counts.updates;
         let idle_cpus = self.copy_idle_cpus();
         for cpu in idle_cpus.iter() {
             if cpu == this_cpu || !self.is_idle(cpu) {
@@ -273,6 +275,9 @@ impl Scheduler {
             }
             if stale_only && !balances && !self.nohz.stale_cpus.contains(cpu) {
                 self.nohz.counts.skip += 1;
+                if self.config.variants.balance.skipped_are_due {
+                    next_balance = next_balance.min(self.cpus[cpu].balance.next_balance);
+                }
                 continue;
             }
             if self.cpus[this_cpu].need_resched {
@@ -282,6 +287,7 @@ impl Scheduler {
                 break;
             }
             self.nohz.counts.visit += 1;
+            self.nohz.counts.visit_ageing += u64::from(!balances);
             blocked |= self.age_idle(cpu, true, BlockedDeed::InPass);
             if now >= self.cpus[cpu].balance.next_balance {
                 self.update_clock(cpu);
@@ -296,8 +302,11 @@ impl Scheduler {
         if complete {
             if !newly_idle {
                 self.note_blocked(BlockedDeed::PassOwn, this_cpu);
+                let may = self.cpus[this_cpu].balance.has_blocked_load;
                 self.update_blocked_averages(this_cpu);
                 let left = self.cpus[this_cpu].balance.has_blocked_load;
+                self.nohz.counts.updates += u64::from(may);
+                self.nohz.counts.cleared += u64::from(may && !left);
                 blocked |= left;
                 if !left {
                     self.nohz.stale_cpus.remove(this_cpu);
@@ -307,6 +316,7 @@ impl Scheduler {
                 self.balance_domains(this_cpu, this_cpu, true);
             }
             self.nohz.next_blocked = self.next_blocked(now);
+            self.count_useless(flags, updates);
         }
         if blocked && !stale_only {
             self.nohz.has_blocked = true;
@@ -339,6 +349,9 @@ impl Scheduler {
         self.note_blocked(deed, cpu);
         self.update_blocked_averages(cpu);
         let left = self.cpus[cpu].balance.has_blocked_load;
+        let counts = &mut self.nohz.counts;
+        *(if force { &mut counts.updates } else { &mut counts.survey_updates }) += 1;
+        counts.cleared += u64::from(!left);
         if !left {
             self.nohz.stale_cpus.remove(cpu);
         }

@@ -36,6 +36,7 @@ impl Scheduler {
         if !rt_blocked && !fair_blocked {
             self.cpus[cpu].balance.has_blocked_load = false;
         }
+        self.watch_decay(cpu);
     }
 
     /// Ages the CPU's real-time utilisation. Returns true if there is any left.

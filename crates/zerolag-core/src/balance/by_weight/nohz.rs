@@ -24,6 +24,8 @@ impl Scheduler {
             self.nohz.owner = self.nohz.owner.filter(|&owner| owner != cpu);
             return false;
         }
+        self.nohz.counts.enter += 1;
+        self.nohz.counts.first += u64::from(!self.nohz.idle_cpus.contains(cpu));
         self.nohz.idle_cpus.insert(cpu);
         if self.nohz.idle_cpus.len() == self.online.len() {
             self.nohz.owner = self.nohz.owner.filter(|&owner| owner != cpu);
@@ -35,6 +37,7 @@ impl Scheduler {
     /// The CPU leaves its idle loop.
     pub(crate) fn leaves_idle_by_weight(&mut self, cpu: CpuId) {
         if self.nohz.idle_cpus.contains(cpu) {
+            self.nohz.counts.exit += 1;
             self.nohz.idle_cpus.remove(cpu);
             self.nohz.owner = self.nohz.owner.filter(|&owner| owner != cpu);
         }
