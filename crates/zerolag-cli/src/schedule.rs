@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 
+use zerolag_core::balance::counts::NohzCounts;
 use zerolag_core::event::SchedEvent;
 use zerolag_core::ids::{Id, TaskId};
 use zerolag_core::units::{Instant, Nanos, Weight};
@@ -68,6 +69,8 @@ pub(crate) struct Simulated {
     pub(crate) seed: u64,
     /// The groups' weights at the end, by path.
     pub(crate) weights: BTreeMap<String, Weight>,
+    /// What balancing for idle CPUs did.
+    pub(crate) nohz: NohzCounts,
 }
 
 impl Schedule {
@@ -217,6 +220,7 @@ fn simulated(input: &Input, sim: &Sim) -> Simulated {
         cpus: setup.topology.cpu_count(),
         seed: setup.seed,
         weights: sim.scheduler().groups().iter().map(weight).collect(),
+        nohz: sim.scheduler().nohz().counts.clone(),
     }
 }
 

@@ -14,6 +14,7 @@
 
 use alloc::vec::Vec;
 
+use crate::balance::counts::Decaying;
 use crate::balance::{History, Tausworthe};
 use crate::config::Config;
 use crate::cpu_set::CpuSet;
@@ -63,8 +64,10 @@ pub struct Rq {
     pub nr_switches: u64,
     /// Computing power of the CPU.
     pub capacity: Capacity,
-    /// Speed of its PELT clock.
+    /// Speed of its PELT clock at the greatest frequency.
     pub(crate) pelt_speed: Capacity,
+    /// Its frequency in 1024ths of the greatest (`arch_scale_freq_capacity()`).
+    pub(crate) frequency: Capacity,
     /// What running counts as in utilisation, where that is not in the clock.
     pub(crate) use_scale: Capacity,
     /// Threads of its core that are online, itself included.
@@ -127,6 +130,8 @@ pub struct RqBalance {
     pub(crate) has_blocked_load: bool,
     /// When that was last aged.
     pub(crate) last_blocked_update: Jiffies,
+    /// What it had when it went idle, until that is gone.
+    pub(crate) decaying: Option<Decaying>,
     /// It was idle without a tick since its last busy tick (`in_nohz_recently`).
     pub(crate) idle_lately: bool,
     /// Its weight at the last tick, and averages over about 2, 4, 8 and 16 ticks.
@@ -193,6 +198,7 @@ impl RqBalance {
             nohz_tick_stopped: false,
             has_blocked_load: false,
             last_blocked_update: Jiffies(0),
+            decaying: None,
             idle_lately: false,
             weight_history: [0; 5],
             mean_weight: 0,
@@ -235,6 +241,7 @@ impl Rq {
             nr_switches: 0,
             capacity,
             pelt_speed: if config.variants.load.invariant_clock { capacity } else { Capacity::FULL },
+            frequency: Capacity::FULL,
             use_scale: capacity,
             siblings: CpuSet::new(),
             stopping: false,
@@ -264,8 +271,10 @@ impl Rq {
         if self.is_idle_task() {
             self.sync_idle_clock();
         } else {
-            // A CPU of half the power does half the work in the same time: its PELT clock runs at half speed.
-            self.clock_pelt.0 += (delta * u64::from(self.pelt_speed.0)) >> 10;
+            // A CPU of half the power, or frequency, does half the work in the same time: its PELT clock runs at
+            // half speed.
+            let at_full_frequency = (delta * u64::from(self.pelt_speed.0)) >> 10;
+            self.clock_pelt.0 += (at_full_frequency * u64::from(self.frequency.0)) >> 10;
         }
     }
 
@@ -350,6 +359,15 @@ mod tests {
         rq.enter_idle(SATURATED_UTIL_SUM);
         assert_eq!(rq.lost_idle_time, Nanos(500_000));
         assert_eq!(rq.pelt_now(), Instant(500_000));
+    }
+
+    #[test]
+    fn capacity_and_frequency_slow_the_pelt_clock_down_one_after_the_other() {
+        let mut rq = rq(446);
+        rq.curr = Some(TaskId(0));
+        rq.frequency = Capacity(512);
+        rq.update_clock(Instant(1_001));
+        assert_eq!(rq.clock_pelt, Instant(((1_001 * 446) / 1024) / 2));
     }
 
     #[test]

@@ -114,7 +114,8 @@ fn rtapp(file: &str, bytes: &[u8], demands: &Demands) -> Result<Input, InputErro
     let duration = given.duration.or(app.global.duration).unwrap_or(RTAPP_DURATION);
     let file = file.to_owned();
     let (changes, rtapps, models) = (Vec::new(), Vec::new(), Vec::new());
-    let scenario = Scenario { file, duration, setup, workload, changes, rtapps, models };
+    let scenario =
+        Scenario { file, duration, setup, runnable_per_node: None, workload, changes, rtapps, models };
     Ok(Input { scenario, app: Some((app, compiled)) })
 }
 

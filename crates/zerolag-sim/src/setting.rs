@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `NAME=VALUE`: one feature, tunable or cost, or the tick, changed beside what a file says.
+//! `NAME=VALUE`: one feature, tunable, rule or cost, the governor or the tick, changed beside what a file says.
 
+use zerolag_core::config::Config;
 use zerolag_core::features::{Feature, FeatureError};
+use zerolag_core::kernel::Kernel;
 
 use crate::costs::Costs;
 use crate::duration::{self, DurationError};
+use crate::frequency::Governor;
+use crate::rule::Rule;
+use crate::scenario::setup as scenario;
 use crate::sim::Setup;
 use crate::tunable::{Tunable, Unit};
 
@@ -56,6 +61,25 @@ pub enum SettingFault {
         /// The names there are.
         accepted: String,
     },
+    /// No clock has levels.
+    #[error("there are no clocks with levels: the scenario has no [[frequency]]")]
+    NoClocks,
+    /// It is none of a few words.
+    #[error("'{found}'; accepted: {accepted}")]
+    NotAmong {
+        /// The value.
+        found: String,
+        /// The values there are.
+        accepted: String,
+    },
+    /// The kernel does not have this rule.
+    #[error("Linux {kernel} has no such rule; these have: {}", .having.iter().map(|k| k.name()).collect::<Vec<_>>().join(", "))]
+    NoRule {
+        /// The kernel.
+        kernel: Kernel,
+        /// Those that have it.
+        having: &'static [Kernel],
+    },
     /// Kernels are not built with this tick.
     #[error("a tick comes {HZ:?} times a second")]
     Hz,
@@ -92,11 +116,33 @@ fn set(setup: &mut Setup, name: &str, value: &str) -> Result<(), SettingFault> {
             let names = Costs::PRESETS.map(|(name, _)| name);
             SettingFault::UnknownCosts { found: value.into(), accepted: names.join(", ") }
         })?;
+    } else if let Some(rule) = Rule::by_name(name) {
+        set_rule(&mut setup.config, rule, value)?;
+    } else if name == "governor" {
+        if setup.frequencies.domains().is_empty() {
+            return Err(SettingFault::NoClocks);
+        }
+        let governor = scenario::governor_of(value, None).ok_or_else(|| SettingFault::NotAmong {
+            found: value.into(),
+            accepted: Governor::NAMES.join(", "),
+        })?;
+        setup.frequencies.set_governor(governor);
     } else if name == "hz" {
         let hz = value.parse().ok().filter(|hz| HZ.contains(hz));
         setup.config.hz = hz.ok_or(SettingFault::Hz)?;
     } else {
         return Err(unknown(name));
+    }
+    Ok(())
+}
+
+/// Chooses a rule of the kernel.
+pub(crate) fn set_rule(config: &mut Config, rule: Rule, value: &str) -> Result<(), SettingFault> {
+    if !rule.kernels().contains(&config.kernel) {
+        return Err(SettingFault::NoRule { kernel: config.kernel, having: rule.kernels() });
+    }
+    if !rule.set(config, value) {
+        return Err(SettingFault::NotAmong { found: value.into(), accepted: rule.values().join(", ") });
     }
     Ok(())
 }
@@ -115,7 +161,8 @@ fn unknown(name: &str) -> SettingFault {
         .map(|f| f.name())
         .chain(Tunable::ALL.map(Tunable::name))
         .chain(Costs::NAMES)
-        .chain(["costs", "hz"]);
+        .chain(Rule::ALL.map(Rule::name))
+        .chain(["costs", "governor", "hz"]);
     let likeness = |a: &str| strsim::jaro_winkler(&a.to_lowercase(), &name.to_lowercase());
     let nearest = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b))).expect("there are names");
     SettingFault::Unknown { name: name.into(), nearest }
@@ -124,7 +171,6 @@ fn unknown(name: &str) -> SettingFault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zerolag_core::kernel::Kernel;
     use zerolag_core::topology::Topology;
     use zerolag_core::units::Nanos;
 
@@ -156,6 +202,8 @@ mod tests {
             ("nr_migrate=3ms", "'3ms' is not a number"),
             ("base_slise=3ms", "the nearest name is 'base_slice'"),
             ("costs=free", "there are ideal, x86-server"),
+            ("prop_type=weight", "Linux 6.12 has no such rule; these have: 4.11, 4.12"),
+            ("governor=schedutil", "the scenario has no [[frequency]]"),
             ("hz=123", "[100, 250, 300, 1000]"),
         ] {
             let error = after(assignment).unwrap_err();

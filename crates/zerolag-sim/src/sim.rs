@@ -30,6 +30,7 @@ use std::hash::{Hash, Hasher};
 use zerolag_core::config::Config;
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::debug;
+use zerolag_core::domain::Partitions;
 use zerolag_core::event::SchedEvent;
 use zerolag_core::fair::bandwidth::BandwidthError;
 use zerolag_core::ids::{GroupId, TaskId};
@@ -38,12 +39,13 @@ use zerolag_core::topology::Topology;
 use zerolag_core::units::Instant;
 
 use crate::costs::Costs;
+use crate::frequency::Frequencies;
 use crate::machine::{Machine, Report};
 use crate::note::Note;
 use crate::rng::mix;
 use crate::workload::{TemplateId, Workload, WorkloadError};
 
-pub use crate::machine::{Change, Holder, OPERATIONS_AT_ONCE, Stop, TaskChange, Wait, WaitingFor};
+pub use crate::machine::{Change, Clock, Holder, OPERATIONS_AT_ONCE, Stop, TaskChange, Wait, WaitingFor};
 
 /// Everything about a simulation but its workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +59,10 @@ pub struct Setup {
     /// Thousandths of the nominal speed, by CPU; CPUs beyond the end have 1000. Zero counts as the least speed
     /// there is.
     pub speeds_permille: Vec<u32>,
+    /// Clocks that have levels; CPUs without run at their nominal speed.
+    pub frequencies: Frequencies,
+    /// How the CPUs are divided among root domains.
+    pub partitions: Partitions,
     /// Ticks of different CPUs come at different times (`skew_tick`), not all at once.
     pub stagger_ticks: bool,
     /// Where chance comes from.
@@ -67,12 +73,14 @@ pub struct Setup {
 
 impl Setup {
     /// Nothing costs anything, all CPUs have nominal speed, ticks are aligned, the seed is 1.
-    pub const fn new(topology: Topology, config: Config) -> Self {
+    pub fn new(topology: Topology, config: Config) -> Self {
         Self {
             topology,
             config,
             costs: Costs::IDEAL,
             speeds_permille: Vec::new(),
+            frequencies: Frequencies::default(),
+            partitions: Partitions::default(),
             stagger_ticks: false,
             seed: 1,
             ties: None,
@@ -208,6 +216,11 @@ impl Sim {
     /// The scheduler, to look at.
     pub fn scheduler(&self) -> &Scheduler {
         &self.machine.scheduler
+    }
+
+    /// The clocks that have levels.
+    pub fn clocks(&self) -> &[Clock] {
+        self.machine.clocks()
     }
 
     /// The workload.

@@ -207,3 +207,97 @@ program = "set cpus 0; run 1ms; set cpus 0-1; exec; mark 1; run 10ms; mark 2"
     let [(_, 1, begin), (_, 2, end)] = record.marks[..] else { panic!("{:?}", record.marks) };
     assert_eq!((end - begin).0, 10_000_000);
 }
+
+const CLOCK: &str = "[[frequency]]\ncpus = \"0\"\nlevels = [500, 1000, 1500, 2000]\n";
+
+/// Work takes as long as the clock is slower.
+#[test]
+fn a_job_takes_its_work_over_the_frequency() {
+    for (mhz, takes_us) in [(2000, 6_000), (1500, 8_000), (1000, 12_000), (500, 24_000)] {
+        let (record, _) = run(&format!(
+            "machine = \"1cpu\"\nduration = \"100ms\"\n{CLOCK}level = {mhz}\n\
+             [[workload]]\nname = \"job\"\nprogram = \"mark 1; run 6ms; mark 2\"\n"
+        ));
+        let [(_, 1, begin), (_, 2, end)] = record.marks[..] else { panic!("{:?}", record.marks) };
+        assert_eq!((end - begin).0, takes_us * 1_000, "{mhz} MHz");
+    }
+}
+
+/// A task that runs 2 ms of work each 16 ms takes 4 ms at half the frequency, and is used to the same extent: the
+/// clock of its averages runs at half speed meanwhile, and catches up while the CPU is idle.
+#[test]
+fn utilisation_is_the_same_at_any_frequency() {
+    let util = |mhz: u32| {
+        let (_, sim) = run(&format!(
+            "machine = \"1cpu\"\nduration = \"2001ms\"\n{CLOCK}level = {mhz}\n\
+             [[workload]]\nname = \"t\"\ntimer_slack = \"0us\"\n\
+             program = \"forever {{ timer 16ms keep-beat; run 2ms }}\"\n"
+        ));
+        let s = sim.scheduler();
+        s.entities()[s.tasks()[TaskId(0)].entity].avg.util_avg
+    };
+    let nominal = util(2000);
+    assert!(nominal.abs_diff(1024 / 8) < 40, "{nominal}");
+    for mhz in [1500, 1000, 500] {
+        assert!(util(mhz).abs_diff(nominal) <= 2, "{mhz} MHz: {} and {nominal}", util(mhz));
+    }
+}
+
+/// Schedutil takes the lowest level with a quarter to spare: a load of 300 of 1024 needs 375, which 1000 of 2000
+/// MHz are enough for and 500 are not; at first a new task counts for half of the CPU, which is forgotten within 0.3 s.
+/// A hog has them all.
+#[test]
+fn schedutil_follows_utilisation() {
+    let governed = |program: &str| {
+        let (_, sim) = run(&format!(
+            "machine = \"1cpu\"\nduration = \"5s\"\n{CLOCK}governor = \"schedutil\"\n\
+             [[workload]]\nname = \"t\"\ntimer_slack = \"0us\"\nprogram = \"{program}\"\n"
+        ));
+        let clock = &sim.clocks()[0];
+        (clock.mhz(), clock.mean_mhz(sim.now()))
+    };
+    let (mhz, mean) = governed("forever { timer 2ms keep-beat; run 586us }");
+    assert_eq!(mhz, 1000);
+    assert!((1000.0..1060.0).contains(&mean), "{mean}");
+    let (mhz, mean) = governed("forever { run 1s }");
+    assert_eq!(mhz, 2000);
+    assert!(mean > 1950.0, "{mean}");
+}
+
+/// Two sets of CPUs that are balanced separately keep what they have; in one set four tasks spread over four CPUs.
+#[test]
+fn nobody_is_pulled_into_another_partition() {
+    let hogs = |partitions: &str| {
+        let text = format!(
+            "machine = \"4cpu\"\nduration = \"4s\"\n{partitions}\n\
+             [[workload]]\nname = \"h\"\ncount = 4\nprogram = \"set cpus 0-1; run 10ms; set cpus 0-3; run 100s\"\n"
+        );
+        let mut found = shares(&text);
+        found.sort_by(f64::total_cmp);
+        found
+    };
+    assert_near(&hogs(""), &[1.0; 4], 0.05);
+    assert_near(&hogs("partitions = [\"0-1\", \"2-3\"]"), &[0.5; 4], 0.05);
+}
+
+/// Of two CPUs one is away for half of the time, so two hogs get one and a half.
+#[test]
+fn a_cpu_that_is_away_is_missed() {
+    let found = shares(
+        r#"
+machine = "2cpu"
+duration = "4s"
+[[workload]]
+kind = "hog"
+name = "h"
+count = 2
+[[at]]
+time = "1s"
+offline = "1"
+[[at]]
+time = "3s"
+online = "1"
+"#,
+    );
+    assert_near(&found, &[0.75, 0.75], 0.02);
+}

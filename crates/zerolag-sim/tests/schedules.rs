@@ -505,3 +505,100 @@ cgroup."/g" = { "cpu.shares" = 4096 }
         "#]],
     );
 }
+
+/// At half the frequency everything takes twice as long; the sleep does not.
+#[test]
+fn a_clock_that_is_turned_down_slows_its_cpu() {
+    check(
+        r#"
+machine = "1cpu"
+duration = "1200us"
+[[frequency]]
+cpus = "0"
+levels = [1000, 2000]
+[[workload]]
+name = "a"
+timer_slack = "0us"
+program = "forever { run 100us; sleep 100us }"
+[[at]]
+time = "450us"
+frequency = [{ cpus = "0", level = 1000 }]
+"#,
+        50,
+        &expect![[r#"
+            cpu0 |aa..aa..aaa..aaaa..aaaa.|
+
+            a 1 |##  ##  ###  ####  #### |
+        "#]],
+    );
+}
+
+/// A sleeper's CPU goes, and its timer fires on another; a running task is pushed away, and one that may only run
+/// there may run anywhere from then on. When the CPU is back, balancing finds it.
+#[test]
+fn a_cpu_goes_and_comes_back() {
+    check(
+        r#"
+machine = "2cpu"
+duration = "60ms"
+[[workload]]
+name = "a"
+cpus = "1"
+program = "run 6ms; sleep 8ms; run 40ms"
+[[workload]]
+kind = "hog"
+name = "b"
+cpus = "0-1"
+start = "1ms"
+[[at]]
+time = "10ms"
+offline = "1"
+[[at]]
+time = "40ms"
+online = "1"
+"#,
+        1000,
+        &expect![[r#"
+            cpu0 |.bbbbbbbbbbbbbaabbbbaaaabbbbaaaabbbbaaaabbbbbbbbbbbbbbbbbbbb|
+            cpu1 |aaaaaa......................................aaaaaaaaaaaaaaaa|
+
+            a 1 |######        ##----####----####----####----################|
+            b 2 | #############--####----####----####----####################|
+        "#]],
+    );
+}
+
+/// CPUs 0 and 1 are divided, so that the second task of CPU 0 stays there; once they are one set again, CPU 1 takes
+/// it when it next goes idle.
+#[test]
+fn partitions_keep_tasks_apart_until_they_are_joined() {
+    check(
+        r#"
+machine = "2cpu"
+duration = "60ms"
+partitions = ["0", "1"]
+[[workload]]
+name = "a"
+program = "set cpus 0; run 2ms; set cpus 0-1; run 100ms"
+[[workload]]
+name = "b"
+program = "set cpus 0; run 2ms; set cpus 0-1; run 100ms"
+[[workload]]
+name = "c"
+cpus = "1"
+program = "forever { sleep 9ms; run 1ms }"
+[[at]]
+time = "32ms"
+partitions = []
+"#,
+        1000,
+        &expect![[r#"
+            cpu0 |aabbbbbbaaaabbbbaaaabbbbaaaabbbbaaaabbbbaaaabbbbaaaaaaaaaaaa|
+            cpu1 |.........c.........c.........c.........c........bbbbcbbbbbbb|
+
+            a 1 |##------####----####----####----####----####----############|
+            b 2 |--######----####----####----####----####----########-#######|
+            c 3 |         #         #         #         #         ---#       |
+        "#]],
+    );
+}

@@ -19,9 +19,15 @@
 //! | `machine switches`, `machine migrations` | 1/s | neither, less |
 //! | `machine idle while overloaded`: time in which a CPU was idle while a task waited behind another elsewhere | % | less |
 //! | `machine wasted`: CPUs lost to that: in each moment as many as could have been put to work | CPUs | less |
+//! | `PATH on node N at T`: tasks that are runnable there, on average over a piece of time that ends at `T`; where the scenario asks for it (`runnable_per_node`) | tasks | neither |
+//! | `clock CPUS mean`: frequency over time, where clocks have levels | MHz | neither |
+//! | `nohz idle entries`: ticks of idle CPUs stopped; `nohz kicks to age`, `nohz kicks needless` (to age what has decayed), `nohz kicks to balance`; `nohz passes`, `nohz passes newly idle`, `nohz passes useless`, `nohz aborts`; CPUs in them: `nohz visited`, `nohz skipped`, `nohz updated`; `nohz survey updates` | 1/s | neither |
+//! | `nohz visited a pass`, `nohz visited a pass to age` (one that does not balance) | CPUs | neither |
+//! | `nohz decay mean`, `nohz decay max`: from a CPU's going idle until 99 % of its load were seen to have decayed | ms | neither |
 
 use std::collections::BTreeMap;
 
+use zerolag_core::balance::counts::NohzCounts;
 use zerolag_core::ids::TaskId;
 use zerolag_core::units::Nanos;
 use zerolag_sim::pattern::Pattern;
@@ -62,6 +68,11 @@ pub(crate) fn of_machine(sim: &Sim, end: End, summary: &Summary) -> Vec<Metric> 
         metrics.push(Metric::neutral(format!("{path} share"), "%", percent(*run, span)));
     }
     of_cpus(sim, end, summary, span, &mut metrics);
+    for clock in sim.clocks() {
+        let name = format!("clock {} mean", clock.domain.cpus);
+        metrics.push(Metric::neutral(name, "MHz", clock.mean_mhz(sim.now())));
+    }
+    of_nohz(&sim.scheduler().nohz().counts, span, &mut metrics);
     metrics
 }
 
@@ -138,6 +149,40 @@ fn of_cpus(sim: &Sim, end: End, summary: &Summary, span: Nanos, metrics: &mut Ve
     metrics.push(Metric::time("machine idle while overloaded", "%", idle));
     let wasted = percent(summary.idle_while_overloaded_cpu, span) / 100.0;
     metrics.push(Metric::time("machine wasted", "CPUs", wasted));
+}
+
+/// Balancing for idle CPUs.
+fn of_nohz(counts: &NohzCounts, span: Nanos, metrics: &mut Vec<Metric>) {
+    for (what, n) in [
+        ("idle entries", counts.enter),
+        ("kicks to age", counts.kicks_stats),
+        ("kicks needless", counts.kicks_needless),
+        ("kicks to balance", counts.kicks_balance),
+        ("passes", counts.passes()),
+        ("passes newly idle", counts.passes_newly_idle),
+        ("passes useless", counts.passes_useless),
+        ("aborts", counts.abort),
+        ("visited", counts.visit),
+        ("skipped", counts.skip),
+        ("updated", counts.updates),
+        ("survey updates", counts.survey_updates),
+    ] {
+        metrics.push(Metric::neutral(format!("nohz {what}"), "1/s", per_second(n, span)));
+    }
+    if counts.passes() > 0 {
+        let each = counts.visit as f64 / counts.passes() as f64;
+        metrics.push(Metric::neutral("nohz visited a pass", "CPUs", each));
+    }
+    let ageing = counts.passes_stats + counts.passes_newly_idle;
+    if ageing > 0 {
+        let each = counts.visit_ageing as f64 / ageing as f64;
+        metrics.push(Metric::neutral("nohz visited a pass to age", "CPUs", each));
+    }
+    if let Some(mean) = counts.decay_mean() {
+        for (which, time) in [("mean", mean), ("max", counts.decay_max)] {
+            metrics.push(Metric::neutral(format!("nohz decay {which}"), "ms", time.0 as f64 / 1e6));
+        }
+    }
 }
 
 /// Figures of the threads of an rt-app file.

@@ -3,8 +3,10 @@
 
 use std::io::{self, Write};
 
-use zerolag_core::units::Nanos;
+use zerolag_core::balance::counts::NohzCounts;
+use zerolag_core::units::{Instant, Nanos};
 use zerolag_sim::conservation::Cause;
+use zerolag_sim::sim::Clock;
 
 use zerolag_study::report::Report;
 use zerolag_study::report::rows::Row;
@@ -55,6 +57,26 @@ pub(crate) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             parts.join(", ")
         )?;
     }
+    if !report.clocks.is_empty() {
+        let end = Instant(report.duration.0);
+        let row = |c: &Clock| {
+            let domain = &c.domain;
+            let mean = format!("{:.0}", c.mean_mhz(end));
+            vec![
+                domain.cpus.to_string(),
+                domain.governor.name().into(),
+                mean,
+                c.mhz().to_string(),
+                c.changes.to_string(),
+            ]
+        };
+        writeln!(out)?;
+        let columns = ["CLOCK OF CPUS", "GOVERNOR", ">MEAN_MHZ", ">LAST_MHZ", ">CHANGES"];
+        table::write(out, &columns, report.clocks.iter().map(row))?;
+    }
+    if let Some(sentence) = nohz(&report.nohz) {
+        writeln!(out, "\n{sentence}")?;
+    }
     for (part, outcome) in &report.models {
         let command: Vec<_> =
             [part.model].into_iter().chain(part.options.iter().map(String::as_str)).collect();
@@ -66,6 +88,26 @@ pub(crate) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 
 fn cells<const N: usize>(report: &Report, names: [String; N], row: &Row) -> Vec<String> {
     names.into_iter().chain(figures::cells(&row.figures, report.share(&row.figures))).collect()
+}
+
+/// What balancing for idle CPUs did, if it did anything.
+pub(crate) fn nohz(n: &NohzCounts) -> Option<String> {
+    (n.kicks_stats + n.kicks_balance + n.passes() > 0).then(|| {
+        format!(
+            "For idle CPUs (NOHZ): {} idle entries; {} kicks to balance, {} to age load; {} passes ({} by CPUs \
+             going idle, {} aborted, {} useless) visited {} CPUs, left out {}, updated {}.",
+            n.enter,
+            n.kicks_balance,
+            n.kicks_stats,
+            n.passes(),
+            n.passes_newly_idle,
+            n.abort,
+            n.passes_useless,
+            n.visit,
+            n.skip,
+            n.updates
+        )
+    })
 }
 
 /// Milliseconds with three decimals, cut.

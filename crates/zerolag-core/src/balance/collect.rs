@@ -266,12 +266,12 @@ impl Scheduler {
     }
 
     /// What the CPU's fair tasks use, or are estimated to use (`cpu_util_cfs()`).
-    pub(super) fn cpu_util(&self, cpu: CpuId) -> u64 {
+    pub(crate) fn cpu_util(&self, cpu: CpuId) -> u64 {
         self.util_at_least(cpu, 0)
     }
 
     /// The same, or the time they want to run if that is more (`cpu_util_cfs_boost()`).
-    pub(super) fn cpu_util_boosted(&self, cpu: CpuId) -> u64 {
+    pub(crate) fn cpu_util_boosted(&self, cpu: CpuId) -> u64 {
         self.util_at_least(cpu, self.queues[self.cpus[cpu].root].avg.runnable_avg)
     }
 

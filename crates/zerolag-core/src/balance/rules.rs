@@ -66,6 +66,11 @@ pub struct BalanceRules {
     pub by_load: Option<ByLoad>,
     /// How idle CPUs without a tick are taken care of.
     pub nohz: NohzScheme,
+    /// A CPU is taken out of the mask of stale CPUs when it gets busy; the 2018 document forgot that.
+    pub stale_until_busy: bool,
+    /// CPUs that a pass leaves out because they are not stale still say when they are due for balancing; in the
+    /// 2018 document they do not.
+    pub skipped_are_due: bool,
     /// The busy CPUs that decide whether idle ones are to balance are counted for the level above the last-level
     /// cache, if there is one (up to 4.8).
     pub counts_busy_above_cache: bool,
@@ -135,6 +140,8 @@ impl BalanceRules {
         by_weight: false,
         by_load: None,
         nohz: NohzScheme::Reasons,
+        stale_until_busy: false,
+        skipped_are_due: false,
         counts_busy_above_cache: false,
         due_after_balancing: false,
         floors_idle_average: false,
@@ -170,6 +177,8 @@ impl BalanceRules {
         by_weight: false,
         by_load: None,
         nohz: NohzScheme::Reasons,
+        stale_until_busy: false,
+        skipped_are_due: false,
         counts_busy_above_cache: false,
         due_after_balancing: false,
         floors_idle_average: false,

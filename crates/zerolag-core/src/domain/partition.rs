@@ -50,7 +50,7 @@ impl Partitions {
     }
 
     /// The sets of CPUs to build domains for, given those that may run tasks.
-    fn among(&self, active: &CpuSet) -> Vec<CpuSet> {
+    pub(crate) fn among(&self, active: &CpuSet) -> Vec<CpuSet> {
         let mut rest = active.and_not(&self.isolated);
         for set in &self.exclusive {
             rest.remove_all(set);

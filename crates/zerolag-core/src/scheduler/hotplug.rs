@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! CPUs come and go.
+//! CPUs come and go, and are divided among root domains.
 //!
 //! A CPU goes in three steps, between which others may act:
 //!
@@ -14,7 +14,8 @@
 //! Source: kernel/sched/core.c, `sched_cpu_deactivate()`, `balance_push()`, `sched_cpu_dying()`,
 //! `sched_cpu_activate()`, 6.12.
 
-use crate::domain::{DomainInput, TickTime};
+use crate::cpu_set::CpuSet;
+use crate::domain::{DomainInput, Partitions, TickTime};
 use crate::ids::CpuId;
 use crate::scheduler::{Effect, Scheduler, StopWork};
 use crate::task::OnRq;
@@ -30,7 +31,7 @@ impl Scheduler {
         self.cpus[cpu].pushing = true;
         self.update_clock(cpu);
         self.suspend(cpu);
-        self.leave_domains();
+        self.leave_domains(&self.active.clone());
         self.rebuild_domains();
     }
 
@@ -59,18 +60,35 @@ impl Scheduler {
         self.online.insert(cpu);
         self.link_siblings();
         self.max_balance_interval = TickTime::max_interval(self.config.hz, self.online.len());
-        self.leave_domains();
+        let mut active = self.active.clone();
+        active.insert(cpu);
+        self.leave_domains(&active);
         self.active.insert(cpu);
         self.rebuild_domains();
         self.resume(cpu);
     }
 
-    /// All CPUs are about to be in other root domains: for a moment each is out of any.
-    fn leave_domains(&mut self) {
+    /// Divides the CPUs among root domains, as exclusive cpusets do (`partition_sched_domains()`). Domains of sets
+    /// that stay as they are go on as if nothing had happened. Where tasks may run is none of its business.
+    pub fn set_partitions(&mut self, now: Instant, partitions: Partitions) {
+        self.at(now);
+        self.partitions = partitions;
+        self.leave_domains(&self.active.clone());
+        self.rebuild_domains();
+    }
+
+    /// The CPUs whose root domain changes now that `active` ones are to take tasks are out of any for a moment.
+    fn leave_domains(&mut self, active: &CpuSet) {
         if !self.has_domains {
             return;
         }
-        for cpu in self.active.clone().iter() {
+        let sets = self.partitions.among(active);
+        let changes = |cpu: CpuId| match self.domains.cpu(cpu).root {
+            Some(root) => !sets.contains(&self.domains.roots()[root].span),
+            None => sets.iter().any(|set| set.contains(cpu)),
+        };
+        let changing: CpuSet = self.active.iter().filter(|&cpu| changes(cpu)).collect();
+        for cpu in changing.iter() {
             if self.config.variants.updates_clock_between_domains {
                 self.update_clock(cpu);
             }

@@ -130,6 +130,30 @@ impl Scheduler {
         self.clusters_active = self.config.variants.domains.cluster_flag && self.domains.cluster_active();
     }
 
+    /// The CPU's frequency becomes so many 1024ths of the greatest. The time since its clock was last looked at
+    /// counts as spent at the new one, as in the kernel. Means nothing to averages that are not invariant (before
+    /// 5.1).
+    pub fn set_frequency_scale(&mut self, cpu: CpuId, scale: Capacity) {
+        if self.config.variants.load.invariant_clock {
+            self.cpus[cpu].frequency = scale;
+        }
+    }
+
+    /// How much of the CPU is used, or estimated to be, in units of capacity: what a governor goes by
+    /// (`sugov_get_util()`). All of it while a real-time task is runnable.
+    pub fn used_capacity(&self, cpu: CpuId) -> u64 {
+        let rq = &self.cpus[cpu];
+        if rq.rt.len() > 0 {
+            return rq.capacity.0.into();
+        }
+        let fair = if self.config.variants.balance.waiting_counts_as_use {
+            self.cpu_util_boosted(cpu)
+        } else {
+            self.cpu_util(cpu)
+        };
+        (fair + rq.avg_rt.util_avg).min(rq.capacity.0.into())
+    }
+
     /// The machine.
     pub fn topology(&self) -> &Topology {
         &self.topology

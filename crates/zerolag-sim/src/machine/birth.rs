@@ -24,6 +24,7 @@ impl Machine {
         let arguments: Arc<[u32]> = arguments.as_slice().into();
         let attributes = &self.workload.templates[template].attributes;
         let affinity = attributes.affinity.clone().unwrap_or_else(|| CpuSet::first_n(self.cpus.len()));
+        let affinity = self.possible(affinity);
         let forced = self.forced(start.cpu, &affinity);
         let cpu = forced.unwrap_or_else(|| self.first_allowed(&affinity));
         let spec = TaskSpec {
@@ -53,7 +54,7 @@ impl Machine {
         let Attributes { nice, policy, latency_nice, slice, affinity, group, timer_slack } = &code.attributes;
         let of_parent = &self.scheduler.tasks()[parent];
         let entity = &self.scheduler.entities()[of_parent.entity];
-        let affinity = affinity.clone().unwrap_or_else(|| of_parent.affinity.clone());
+        let affinity = self.possible(affinity.clone().unwrap_or_else(|| of_parent.affinity.clone()));
         let forced = self.forced(code.fork_cpu, &affinity);
         let spec = TaskSpec {
             cpu: forced.unwrap_or(if affinity.contains(cpu) { cpu } else { self.first_allowed(&affinity) }),
@@ -72,7 +73,7 @@ impl Machine {
 
     /// The CPU on which a task that may run on these is to start.
     fn forced(&self, cpu: Option<CpuId>, affinity: &CpuSet) -> Option<CpuId> {
-        cpu.filter(|&cpu| affinity.contains(cpu) && self.cpus.get(cpu).is_some())
+        cpu.filter(|&cpu| affinity.contains(cpu) && self.scheduler.online().contains(cpu))
     }
 
     /// A task that could only start on the forced CPU may go where it may.
@@ -83,10 +84,15 @@ impl Machine {
         }
     }
 
-    /// Affinities have been checked to contain a CPU of the machine.
+    /// Where a task may run that is meant to run on these: everywhere if none of them is online, as the kernel
+    /// has it.
+    fn possible(&self, affinity: CpuSet) -> CpuSet {
+        if affinity.intersects(self.scheduler.online()) { affinity } else { CpuSet::first_n(self.cpus.len()) }
+    }
+
+    /// The first of them that is online.
     fn first_allowed(&self, affinity: &CpuSet) -> CpuId {
-        let first = affinity.iter().find(|&c| self.cpus.get(c).is_some());
-        first.expect("a checked affinity contains a CPU of the machine")
+        affinity.first_and(self.scheduler.online()).expect("a possible affinity has an online CPU")
     }
 
     fn bear(

@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 
 use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::domain::Partitions;
 use zerolag_core::features::Feature;
 use zerolag_core::group::Shares;
-use zerolag_core::ids::{GroupId, TaskId};
+use zerolag_core::ids::{CpuId, GroupId, TaskId};
 use zerolag_core::nice::{Nice, Policy};
 use zerolag_core::units::{Instant, Nanos};
 
@@ -55,6 +56,22 @@ pub enum Change {
         group: GroupId,
         /// How much; checked.
         limit: Limit,
+    },
+    /// A CPU comes or goes. One that is there, or gone, already does not; nor does the last one go.
+    Online {
+        /// Which.
+        cpu: CpuId,
+        /// It comes.
+        online: bool,
+    },
+    /// Divides the CPUs among root domains.
+    Partitions(Partitions),
+    /// Sets the level of a clock that no governor sets.
+    Frequency {
+        /// Which, in the order of [`Setup::frequencies`](crate::sim::Setup::frequencies).
+        clock: usize,
+        /// Which of its levels.
+        level: usize,
     },
     /// Changes all living tasks whose name matches.
     Tasks {
@@ -176,6 +193,9 @@ impl Machine {
             Change::Shares { group, shares } => _ = self.scheduler.set_shares(self.now, *group, *shares),
             Change::Idle { group, idle } => _ = self.scheduler.set_idle(self.now, *group, *idle),
             Change::Bandwidth { group, limit } => self.limit(*group, *limit),
+            Change::Online { cpu, online } => self.set_online(*cpu, *online),
+            Change::Partitions(partitions) => self.scheduler.set_partitions(self.now, partitions.clone()),
+            Change::Frequency { clock, level } => self.set_level(*clock, *level),
             Change::Tasks { pattern, change } => {
                 for task in self.tasks.ids() {
                     if self.tasks[task].alive && pattern.matches(&self.name(task)) {

@@ -17,6 +17,12 @@ impl Rate {
         Self((u64::from(capacity.0) * u64::from(speed_permille) / 1000).max(1))
     }
 
+    /// The same at a frequency of so many 1024ths of the greatest. Never zero.
+    const fn at(self, scale: Capacity) -> Self {
+        let rate = self.0 * scale.0 as u64 / 1024;
+        Self(if rate == 0 { 1 } else { rate })
+    }
+
     /// Wall time that so much work takes, rounded up: when it has passed the work is done.
     #[inline]
     pub(super) fn time_for(self, work: Nanos) -> Nanos {
@@ -48,6 +54,8 @@ pub(super) struct Cpu {
     pub(super) free_at: Instant,
     /// The running task's work was last counted up to here.
     pub(super) working_since: Instant,
+    /// Speed at the greatest frequency.
+    nominal: Rate,
     /// Speed.
     pub(super) rate: Rate,
     /// It is in an idle state, so that the next interrupt has to wait for it to leave that.
@@ -78,6 +86,7 @@ impl Cpu {
             running: None,
             free_at: Instant::ZERO,
             working_since: Instant::ZERO,
+            nominal: rate,
             rate,
             asleep: true,
             awake_at: Instant::ZERO,
@@ -90,6 +99,11 @@ impl Cpu {
             tick_offset,
             timers: Timers::default(),
         }
+    }
+
+    /// It has this frequency, in 1024ths of the greatest, from now on.
+    pub(super) fn set_scale(&mut self, scale: Capacity) {
+        self.rate = self.nominal.at(scale);
     }
 
     /// The first tick after `now`.

@@ -54,6 +54,7 @@ impl Machine {
     pub(super) fn tick(&mut self, cpu: CpuId) {
         self.scheduler.tick(self.now, cpu);
         self.take_effects();
+        self.govern(cpu);
         if self.cpus[cpu].running.is_none() {
             return self.last_tick(cpu);
         }

@@ -32,8 +32,10 @@
 
 mod birth;
 mod channel;
+mod clock;
 mod control;
 mod cpu;
+mod hotplug;
 mod interrupt;
 mod perform;
 mod shared;
@@ -44,15 +46,18 @@ mod timers;
 
 use std::mem;
 
+use zerolag_core::domain::Partitions;
 use zerolag_core::event::SchedEvent;
 use zerolag_core::ids::{CpuId, Id, IdVec, TaskId};
 use zerolag_core::scheduler::{Effect, Scheduler, WokenFrom};
 use zerolag_core::units::{Instant, Nanos};
 
+pub use clock::Clock;
 pub use control::{Change, TaskChange};
 pub use stall::{Holder, Wait};
 pub use task::WaitingFor;
 
+use self::clock::Clocks;
 use self::cpu::{Cpu, Rate};
 use self::shared::Shared;
 use self::task::{Doing, Task};
@@ -131,6 +136,7 @@ pub(crate) struct Machine {
     shared: Shared,
     pub(crate) workload: Workload,
     control: control::Agenda,
+    clocks: Clocks,
     costs: Costs,
     tick: Nanos,
     seed: u64,
@@ -175,6 +181,7 @@ impl Machine {
             tasks: IdVec::new(),
             shared: Shared::new(&workload, count),
             control: control::Agenda::new(&workload),
+            clocks: Clocks::new(&setup.frequencies, count),
             forks: workload.templates.iter().map(|_| 0).collect(),
             workload,
             costs: setup.costs.clone(),
@@ -189,12 +196,21 @@ impl Machine {
             reporting: false,
             stats: Stats::default(),
         };
+        machine.start_clocks();
+        if setup.partitions != Partitions::default() {
+            machine.scheduler.set_partitions(Instant::ZERO, setup.partitions.clone());
+        }
         machine.make_groups();
         machine.set_control_timer();
-        for cpu in topology.cpus() {
+        for cpu in topology.online().iter() {
             machine.start_tick(cpu);
         }
         machine
+    }
+
+    /// The clocks of the CPUs, as far as they have levels.
+    pub(crate) fn clocks(&self) -> &[Clock] {
+        &self.clocks.all
     }
 
     /// Whether [`Machine::reports`] is filled.
@@ -380,6 +396,7 @@ impl Machine {
     fn after_switch(&mut self, cpu: CpuId) {
         self.take_effects();
         self.follow(cpu);
+        self.govern(cpu);
     }
 
     /// The CPU runs whom the scheduler says.
@@ -426,7 +443,8 @@ impl Machine {
                 Effect::ThrottleWork { cpu } => self.cpus[cpu].throttle_work = true,
                 Effect::BandwidthTimer { group, timer, at } => {
                     // What is done from outside is done on the first CPU.
-                    let cpu = self.here.unwrap_or(CpuId(0));
+                    let first = || self.scheduler.online().first().unwrap_or(CpuId(0));
+                    let cpu = self.here.unwrap_or_else(first);
                     self.cpus[cpu].timers.add(at, at, Deed::Bandwidth(group, timer));
                     self.set_timer(cpu);
                 }
@@ -461,6 +479,7 @@ impl Machine {
         self.tasks[task].waiting_for = None;
         if self.scheduler.wake_from(self.now, cpu, task, sync, from) {
             self.stats.wakeups += 1;
+            self.govern(self.scheduler.tasks()[task].cpu);
         }
         self.take_effects();
         self.occupy(cpu, self.costs.wakeup);

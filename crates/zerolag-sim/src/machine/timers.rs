@@ -65,6 +65,14 @@ impl Timers {
         }
     }
 
+    /// Takes over those of a CPU that is gone, in their order.
+    pub(super) fn inherit(&mut self, mut gone: Self) {
+        gone.heap.sort_unstable_by_key(Timer::key);
+        for Timer { may, must, deed, .. } in gone.heap {
+            self.add(may, must, deed);
+        }
+    }
+
     /// When the interrupt must come.
     pub(super) fn due(&self) -> Option<Instant> {
         self.heap.first().map(|t| t.must)

@@ -8,27 +8,35 @@
 //! tunables = { base_slice = "1ms" }
 //! cgroup."/a" = { "cpu.weight" = 200 }
 //! task = [{ match = "hog*", nice = 5 }]
+//! offline = "3"                          # CPUs go, or come: online = "3"
+//! partitions = ["0-1", "2-3"]            # CPUs are divided anew; isolated = "3"; neither is kept from before
+//! frequency = [{ cpus = "0-3", level = 1000 }]   # MHz, of clocks that nobody else governs
 //! ```
+//!
+//! A task none of whose CPUs is left when one goes offline may run anywhere from then on, as in the kernel.
+//! Offline CPUs keep their partition for when they come back.
 
-use zerolag_core::config::Config;
-use zerolag_core::ids::GroupId;
+use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::ids::{CpuId, GroupId};
 use zerolag_core::units::Instant;
 
 use super::error::{Fault, ScenarioError};
 use super::section::Section;
 use super::{attributes, groups, setup};
+use crate::frequency::Governor;
 use crate::pattern::Pattern;
-use crate::sim::{Change, TaskChange};
+use crate::sim::{Change, Setup, TaskChange};
 use crate::workload::{Attributes, Workload};
 
 /// Reads all changes, in the order in which they are written.
 pub(super) fn read(
     root: &Section<'_>,
-    config: &Config,
-    cpus: usize,
+    setup: &Setup,
     w: &Workload,
 ) -> Result<Vec<(Instant, Change)>, ScenarioError> {
+    let (config, cpus) = (&setup.config, setup.topology.cpu_count());
     let mut all = Vec::new();
+    let mut online = Online { now: setup.topology.online().clone(), at: Instant::ZERO };
     for section in root.sections("at")? {
         let at = Instant(section.need("time", "when, as in \"5s\"")?.duration()?.0);
         let mut changes = Vec::new();
@@ -37,18 +45,121 @@ pub(super) fn read(
         let tunables = setup::tunables(&section, config.policy)?.into_iter();
         changes.extend(tunables.map(|(tunable, value)| Change::Tunable { tunable, value }));
         read_groups(&section, w, &mut changes)?;
+        online.read(&section, at, cpus, &mut changes)?;
+        changes.extend(setup::partitions(&section, cpus)?.map(Change::Partitions));
+        read_frequencies(&section, setup, &mut changes)?;
         for task in section.sections("task")? {
             read_task(task, cpus, w, &mut changes)?;
         }
         if changes.is_empty() {
-            let (scope, accepted) =
-                (section.scope.clone(), "tables of changes; or features, tunables, cgroup");
+            let (scope, accepted) = (
+                section.scope.clone(),
+                "tables of changes; or features, tunables, cgroup, online, offline, partitions, isolated, frequency",
+            );
             return Err(section.error(Fault::Missing { key: "task", scope, accepted: accepted.into() }));
         }
         section.finish()?;
         all.extend(changes.into_iter().map(|change| (at, change)));
     }
+    check_starts(root, setup, w, &all)?;
     Ok(all)
+}
+
+/// A task cannot start where no CPU is online.
+fn check_starts(
+    root: &Section<'_>,
+    setup: &Setup,
+    w: &Workload,
+    changes: &[(Instant, Change)],
+) -> Result<(), ScenarioError> {
+    let comes_and_goes = |(at, change): &(Instant, Change)| match change {
+        Change::Online { cpu, online } => Some((*at, *cpu, *online)),
+        _ => None,
+    };
+    let steps: Vec<(Instant, CpuId, bool)> = changes.iter().filter_map(comes_and_goes).collect();
+    for start in &w.starts {
+        let template = &w.templates[start.template];
+        let Some(cpus) = &template.attributes.affinity else { continue };
+        let mut online = setup.topology.online().clone();
+        for &(_, cpu, comes) in steps.iter().filter(|(at, ..)| *at < start.at) {
+            if comes { online.insert(cpu) } else { online.remove(cpu) }
+        }
+        if !cpus.intersects(&online) {
+            let name = start.name.as_ref().unwrap_or(&template.name);
+            let why = format!(
+                "task {name} may only run on CPUs {{{cpus}}}, none of which is online when it starts, at {}",
+                start.at
+            );
+            return Err(root.error(Fault::Sense(why)));
+        }
+    }
+    Ok(())
+}
+
+/// Which CPUs are online, as the changes come.
+struct Online {
+    now: CpuSet,
+    at: Instant,
+}
+
+impl Online {
+    fn read(
+        &mut self,
+        section: &Section<'_>,
+        at: Instant,
+        cpus: usize,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), ScenarioError> {
+        for (key, coming) in [("online", true), ("offline", false)] {
+            let Some(entry) = section.get(key) else { continue };
+            if at < self.at {
+                let why = "CPUs come and go in the order of the file: this is earlier than the last time";
+                return Err(entry.error(Fault::Sense(why.into())));
+            }
+            self.at = at;
+            let set = entry.cpus(cpus)?;
+            if let Some(cpu) = set.iter().find(|&cpu| self.now.contains(cpu) == coming) {
+                return Err(entry.error(Fault::Sense(format!("cpu {cpu} is {key} already"))));
+            }
+            for cpu in set.iter() {
+                if coming {
+                    self.now.insert(cpu);
+                } else {
+                    self.now.remove(cpu);
+                }
+                changes.push(Change::Online { cpu, online: coming });
+            }
+            if self.now.is_empty() {
+                return Err(entry.error(Fault::Sense("the last CPU cannot go offline".into())));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_frequencies(
+    section: &Section<'_>,
+    setup: &Setup,
+    changes: &mut Vec<Change>,
+) -> Result<(), ScenarioError> {
+    let domains = setup.frequencies.domains();
+    for change in section.sections("frequency")? {
+        let entry = change.need("cpus", "the CPUs of a clock")?;
+        let set = entry.cpus(setup.topology.cpu_count())?;
+        let Some(clock) = domains.iter().position(|domain| domain.cpus == set) else {
+            let known: Vec<String> = domains.iter().map(|domain| format!("\"{}\"", domain.cpus)).collect();
+            let known = if known.is_empty() { "there are none".into() } else { known.join(", ") };
+            return Err(entry.wrong(format_args!("the CPUs of a clock that the file declares: {known}")));
+        };
+        let level = change.need("level", "a frequency in MHz")?;
+        if domains[clock].governor != Governor::Fixed {
+            let why = format!("the clock of CPUs {set} is governed by {}", domains[clock].governor.name());
+            return Err(level.error(Fault::Sense(why)));
+        }
+        changes.push(Change::Frequency { clock, level: setup::level_of(&level, &domains[clock])? });
+        change.finish()?;
+    }
+    Ok(())
 }
 
 fn read_groups(section: &Section<'_>, w: &Workload, changes: &mut Vec<Change>) -> Result<(), ScenarioError> {

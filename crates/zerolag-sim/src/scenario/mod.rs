@@ -12,6 +12,16 @@
 //! stagger_ticks = true       # else all CPUs tick at once
 //! ties = 7                   # events of the same moment in random order
 //! speed = [{ cpus = "1", percent = 50 }]
+//! partitions = ["0"]         # CPUs that are balanced among themselves only, as in an exclusive cpuset
+//! isolated = "1"             # CPUs that are not balanced at all
+//! runnable_per_node = "1s"   # studies also say how many tasks are runnable on each node, over such pieces of time
+//!
+//! [[frequency]]              # else all CPUs always run at their nominal speed
+//! cpus = "0-1"               # those that share a clock
+//! levels = [500, 1000, 2000] # MHz, ascending; at the last they have their capacity
+//! governor = "schedutil"     # or "fixed", which is the default
+//! level = 1000               # at first; else the greatest if fixed, the least if not
+//! rate_limit = "1ms"         # of schedutil: no change sooner after another
 //!
 //! [features]
 //! RUN_TO_PARITY = false
@@ -52,8 +62,10 @@
 //! [[at]]
 //! time = "5s"
 //! task = [{ match = "hog*", nice = 0 }]
+//! offline = "1"              # and "online"; "partitions" and "isolated"; frequency = [{ cpus = "0-1", level = 500 }]
 //! ```
 //!
+//! Some kernels leave a choice that `[rules]` makes: see [`crate::rule`]. Clocks: [`crate::frequency`].
 //! Kinds of workload: see [`tasks`]; benchmarks: [`models`]; programs: [`language`]; what programs share: [`names`]; changes at given
 //! times: [`changes`]. Durations always have a unit. Keys that mean nothing are errors, and every error says
 //! where it is and what would be accepted.
@@ -97,6 +109,8 @@ pub struct Scenario {
     pub duration: Nanos,
     /// The machine and its scheduler.
     pub setup: Setup,
+    /// Over pieces of time so long, studies say how many tasks are runnable on each node.
+    pub runnable_per_node: Option<Nanos>,
     /// What runs.
     pub workload: Workload,
     /// What is changed, and when.
@@ -135,12 +149,12 @@ pub fn read(
     let root = Section::new(source, "the scenario", parsed.get_ref(), 0..0);
     root.text("about")?;
     let setup = setup::read(&root, overrides, files)?;
+    let runnable_per_node = root.get("runnable_per_node").map(|entry| entry.some_time()).transpose()?;
     let duration = match (overrides.duration, root.get("duration")) {
         (Some(duration), _) => duration,
         (None, Some(entry)) => entry.some_time()?,
         (None, None) => UNTIL_OVER,
     };
-    let cpus = setup.topology.cpu_count();
     let mut workload = Workload::new();
     let mut names = Names::default();
     groups::read(&root, &mut workload)?;
@@ -156,9 +170,9 @@ pub fn read(
         let why = format!("Linux {} has no 'latency_nice'; eevdf-rfc has", setup.config.kernel);
         return Err(root.error(Fault::Sense(why)));
     }
-    let changes = changes::read(&root, &setup.config, cpus, &workload)?;
+    let changes = changes::read(&root, &setup, &workload)?;
     root.finish()?;
-    Ok(Scenario { file: file.into(), duration, setup, workload, changes, rtapps, models })
+    Ok(Scenario { file: file.into(), duration, setup, runnable_per_node, workload, changes, rtapps, models })
 }
 
 impl Scenario {

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The keys that say what the workload runs on: `kernel`, `machine`, `hz`, `seed`, `costs`, `speed`, `ties`,
-//! `stagger_ticks`, `[features]`, `[tunables]`.
+//! The keys that say what the workload runs on: `kernel`, `machine`, `hz`, `seed`, `costs`, `speed`, `frequency`, `partitions`,
+//! `isolated`, `ties`, `stagger_ticks`, `[features]`, `[tunables]`, `[rules]`.
 
 use std::io;
 
 use zerolag_core::config::FairPolicy;
+use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::domain::Partitions;
 use zerolag_core::features::{Feature, FeatureError};
 use zerolag_core::ids::Id;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::topology::{PRESETS, Topology};
+use zerolag_core::units::Nanos;
 
 use super::Overrides;
 use super::error::{Fault, ScenarioError};
 use super::section::{Entry, Section};
 use crate::costs::Costs;
+use crate::frequency::{Frequencies, FrequencyDomain, FrequencyError, Governor, MHZ_MAX};
 use crate::machines;
+use crate::rule::Rule;
+use crate::setting;
 use crate::sim::Setup;
 use crate::tunable::{Tunable, Unit};
 
@@ -70,12 +76,31 @@ pub(crate) fn read(
             setup.speeds_permille[cpu.index()] = percent as u32 * 10;
         }
     }
+    setup.frequencies = frequencies(root, cpus)?;
+    if let Some(partitions) = partitions(root, cpus)? {
+        setup.partitions = partitions;
+    }
     for (feature, on) in features(root, kernel)? {
         setup.config.features.set(feature, on);
     }
     for (tunable, value) in tunables(root, setup.config.policy)? {
         tunable.set(&mut setup.config.tunables, value);
         setup.config.tunables_written(setup.topology.online().len());
+    }
+    if let Some(table) = root.get("rules") {
+        for entry in table.table("rules")?.entries() {
+            let rule = Rule::by_name(entry.key).ok_or_else(|| {
+                let names = Rule::ALL.map(Rule::name);
+                entry.error(Fault::UnknownKey {
+                    key: entry.key.into(),
+                    scope: "rules".into(),
+                    nearest: super::error::nearest(entry.key, names),
+                    accepted: names.join(", "),
+                })
+            })?;
+            setting::set_rule(&mut setup.config, rule, entry.text()?)
+                .map_err(|fault| entry.error(Fault::Sense(format!("'{}': {fault}", entry.key))))?;
+        }
     }
     Ok(setup)
 }
@@ -124,6 +149,69 @@ fn costs(entry: &Entry<'_>) -> Result<Costs, ScenarioError> {
     }
     section.finish()?;
     Ok(costs)
+}
+
+/// `[[frequency]]`: clocks that have levels.
+fn frequencies(root: &Section<'_>, cpus: usize) -> Result<Frequencies, ScenarioError> {
+    let mut domains = Vec::new();
+    for section in root.sections("frequency")? {
+        let set = section.need("cpus", "the CPUs that share a clock")?.cpus(cpus)?;
+        let levels = section.need("levels", "frequencies in MHz, ascending")?;
+        let level = |entry: Entry<'_>| Ok(entry.integer(1..=i64::from(MHZ_MAX))? as u32);
+        let levels_mhz =
+            levels.items()?.into_iter().map(level).collect::<Result<Vec<u32>, ScenarioError>>()?;
+        let rate_limit = section.duration("rate_limit")?;
+        let governor = match section.get("governor") {
+            None => Governor::Fixed,
+            Some(entry) => governor_of(entry.text()?, rate_limit)
+                .ok_or_else(|| entry.wrong_name(Governor::NAMES.join(", "), Governor::NAMES))?,
+        };
+        let mut domain =
+            FrequencyDomain { cpus: set, level: levels_mhz.len().max(1) - 1, levels_mhz, governor };
+        if let Some(entry) = section.get("level") {
+            domain.level = level_of(&entry, &domain)?;
+        } else if governor != Governor::Fixed {
+            domain.level = 0;
+        }
+        let error = |e: FrequencyError| section.error(Fault::Sense(e.to_string()));
+        domains.push(domain);
+        Frequencies::new(domains.clone(), cpus).map_err(error)?;
+        section.finish()?;
+    }
+    Ok(Frequencies::new(domains, cpus).unwrap_or_default())
+}
+
+/// The governor with this name.
+pub(crate) fn governor_of(name: &str, rate_limit: Option<Nanos>) -> Option<Governor> {
+    match name {
+        "fixed" => Some(Governor::Fixed),
+        "schedutil" => {
+            Some(Governor::Schedutil { rate_limit: rate_limit.unwrap_or(Governor::RATE_LIMIT_DEFAULT) })
+        }
+        _ => None,
+    }
+}
+
+/// The level of a clock that has this frequency.
+pub(super) fn level_of(entry: &Entry<'_>, domain: &FrequencyDomain) -> Result<usize, ScenarioError> {
+    let mhz = entry.integer(1..=i64::from(MHZ_MAX))? as u32;
+    domain.level_of(mhz).ok_or_else(|| {
+        let levels: Vec<String> = domain.levels_mhz.iter().map(u32::to_string).collect();
+        entry.wrong(format_args!("one of the levels of CPUs {}: {} MHz", domain.cpus, levels.join(", ")))
+    })
+}
+
+/// `partitions` and `isolated`, here or in a timed change; nothing if neither is there.
+pub(super) fn partitions(section: &Section<'_>, cpus: usize) -> Result<Option<Partitions>, ScenarioError> {
+    let (sets, isolated) = (section.get("partitions"), section.get("isolated"));
+    let Some(entry) = sets.as_ref().or(isolated.as_ref()) else { return Ok(None) };
+    let exclusive = match &sets {
+        Some(entry) => entry.items()?.iter().map(|set| set.cpus(cpus)).collect::<Result<Vec<_>, _>>()?,
+        None => Vec::new(),
+    };
+    let alone = isolated.as_ref().map_or(Ok(CpuSet::new()), |entry| entry.cpus(cpus))?;
+    let made = Partitions::new(exclusive, alone);
+    made.map(Some).map_err(|e| entry.error(Fault::Sense(e.to_string())))
 }
 
 /// `[features]`, here or in a timed change.

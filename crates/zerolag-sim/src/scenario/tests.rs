@@ -287,3 +287,50 @@ fn latency_nice_is_for_kernels_that_have_it() {
     let error = read(&text("6.12", -19)).unwrap_err().to_string();
     assert!(error.contains("no 'latency_nice'; eevdf-rfc has"), "{error}");
 }
+
+#[test]
+fn clocks_partitions_and_cpus_that_come_and_go_make_sense_or_are_refused() {
+    let clock = "[[frequency]]\ncpus = \"0\"\nlevels = [500, 1000]\n";
+    let hog = "[[workload]]\nkind = \"hog\"\nname = \"h\"\ncpus = \"1\"\nstart = \"2s\"\n";
+    for (text, said) in [
+        (format!("{clock}{clock}"), "cpu 0 is in two frequency domains"),
+        (format!("{clock}level = 700\n"), "one of the levels of CPUs 0: 500, 1000 MHz"),
+        (format!("{clock}governor = \"ondemand\"\n"), "accepted: fixed, schedutil"),
+        ("[[frequency]]\ncpus = \"0\"\nlevels = [5, 5]\n".into(), "ascending, from 1 to 100000 MHz"),
+        ("[[frequency]]\ncpus = \"0\"\nlevels = []\n".into(), "at least one, ascending"),
+        ("[[frequency]]\ncpus = \"7\"\nlevels = [5]\n".into(), "CPUs of this machine, 0 to 1"),
+        (
+            format!(
+                "{clock}governor = \"schedutil\"\n[[at]]\ntime = \"1s\"\nfrequency = [{{ cpus = \"0\", level = 500 }}]\n"
+            ),
+            "governed by schedutil",
+        ),
+        (
+            format!("{clock}[[at]]\ntime = \"1s\"\nfrequency = [{{ cpus = \"1\", level = 500 }}]\n"),
+            "the CPUs of a clock that the file declares: \"0\"",
+        ),
+        ("partitions = [\"0\", \"0-1\"]\n".into(), "cpu 0 is in two partitions, 0 and 0-1"),
+        ("partitions = [\"0\"]\nisolated = \"0\"\n".into(), "cpu 0 is in two partitions"),
+        ("partitions = [\"2\"]\n".into(), "CPUs of this machine, 0 to 1"),
+        ("[[at]]\ntime = \"1s\"\nonline = \"1\"\n".into(), "cpu 1 is online already"),
+        ("[[at]]\ntime = \"1s\"\noffline = \"0-1\"\n".into(), "the last CPU cannot go offline"),
+        (
+            "[[at]]\ntime = \"1s\"\noffline = \"1\"\n[[at]]\ntime = \"0s\"\nonline = \"1\"\n".into(),
+            "CPUs come and go in the order of the file",
+        ),
+        (
+            format!("{hog}[[at]]\ntime = \"1s\"\noffline = \"1\"\n"),
+            "task h may only run on CPUs {1}, none of which is online when it starts, at 2.000000",
+        ),
+        ("[rules]\nprop_type = \"average\"\n".into(), "Linux 6.12 has no such rule"),
+        ("kernel = \"4.11\"\n[rules]\nprop_type = \"mean\"\n".into(), "accepted: average, runnable, weight"),
+        ("[rules]\nprop_typ = \"average\"\n".into(), "did you mean 'prop_type'?"),
+    ] {
+        let error = parse(&format!("{HEAD}{text}")).unwrap_err().to_string();
+        assert!(error.contains(said) && error.starts_with("s.toml:"), "{text}\n{error}");
+    }
+    parse(&format!(
+        "{HEAD}{hog}[[at]]\ntime = \"1s\"\noffline = \"1\"\n[[at]]\ntime = \"1500ms\"\nonline = \"1\"\n"
+    ))
+    .unwrap();
+}

@@ -2,7 +2,8 @@
 //! A report, and what others are made of, as JSON; docs/json.md describes the schema.
 
 use serde_json::{Map, Value, json};
-use zerolag_core::units::Nanos;
+use zerolag_core::balance::counts::NohzCounts;
+use zerolag_core::units::{Instant, Nanos};
 use zerolag_sim::conservation::{Cause, Conservation};
 use zerolag_sim::workload::model::Metric;
 use zerolag_trace::LossReport;
@@ -55,6 +56,20 @@ impl Report {
             .iter()
             .map(|d| json!({ "time_ms": ms(Nanos(d.time.0)), "task": d.task, "text": d.text }))
             .collect();
+        let end = Instant(self.duration.0);
+        let clocks: Vec<Value> = self
+            .clocks
+            .iter()
+            .map(|c| {
+                json!({
+                    "cpus": c.domain.cpus.to_string(),
+                    "governor": c.domain.governor.name(),
+                    "mhz": c.mhz(),
+                    "mean_mhz": c.mean_mhz(end),
+                    "changes": c.changes,
+                })
+            })
+            .collect();
         json!({
             "schema": "zerolag.run/1",
             "input": self.input,
@@ -71,6 +86,8 @@ impl Report {
             "cpus": cpus,
             "models": models,
             "conservation": conservation(&self.conservation),
+            "clocks": clocks,
+            "nohz": nohz(&self.nohz),
             "dumps": dumps,
         })
     }
@@ -102,6 +119,39 @@ fn conservation(found: &Conservation) -> Value {
         "causes": causes,
         "short_of_ideal_ms": ms(found.short_of_ideal()),
     })
+}
+
+/// What balancing for idle CPUs did.
+fn nohz(n: &NohzCounts) -> Value {
+    let mut all = json!({
+        "idle_entries": n.enter,
+        "joined": n.first,
+        "left": n.exit,
+        "kicks_to_age": n.kicks_stats,
+        "kicks_to_age_needless": n.kicks_needless,
+        "kicks_to_balance": n.kicks_balance,
+        "kicks_without_target": n.no_target,
+        "kicks_pending": n.pending,
+        "passes_to_age": n.passes_stats,
+        "passes_to_balance": n.passes_balance,
+        "passes_newly_idle": n.passes_newly_idle,
+        "passes_useless": n.passes_useless,
+        "passes_aborted": n.abort,
+        "visited": n.visit,
+        "visited_to_age": n.visit_ageing,
+        "skipped": n.skip,
+        "updated": n.updates,
+        "updated_in_surveys": n.survey_updates,
+        "found_decayed": n.cleared,
+        "put_off_by_surveys": n.push,
+        "newly_idle_too_short": n.newly_idle_short,
+        "newly_idle_nothing_due": n.newly_idle_none,
+        "decays": n.decays,
+    });
+    if let Some(mean) = n.decay_mean() {
+        all = with(all, json!({ "decay_mean_ms": ms(mean), "decay_max_ms": ms(n.decay_max) }));
+    }
+    all
 }
 
 /// Figures of a model.

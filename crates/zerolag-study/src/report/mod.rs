@@ -10,12 +10,13 @@ pub mod rows;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use zerolag_core::balance::counts::NohzCounts;
 use zerolag_core::event::SchedEvent;
 use zerolag_core::ids::{Id, TaskId};
 use zerolag_core::units::{Instant, Nanos};
 use zerolag_sim::conservation::Conservation;
 use zerolag_sim::scenario::{ModelPart, Scenario, Watches};
-use zerolag_sim::sim::{Observer, Sim, Stop};
+use zerolag_sim::sim::{Clock, Observer, Sim, Stop};
 use zerolag_sim::workload::model::Outcome;
 use zerolag_trace::metrics::{Metrics, Summary, TaskFigures};
 
@@ -57,6 +58,10 @@ pub struct Report {
     pub models: Vec<(ModelPart, Outcome)>,
     /// Time during which CPUs idled beside waiting tasks.
     pub conservation: Conservation,
+    /// The clocks that have levels.
+    pub clocks: Vec<Clock>,
+    /// What balancing for idle CPUs did.
+    pub nohz: NohzCounts,
     /// The scheduler's state at some moments.
     pub dumps: Vec<Dumped>,
 }
@@ -166,6 +171,8 @@ impl Watcher {
             tasks: (0..sim.task_count()).map(TaskId::from_index).map(name).collect(),
             summary: self.metrics.summary(),
             conservation: self.conservation,
+            clocks: sim.clocks().to_vec(),
+            nohz: sim.scheduler().nohz().counts.clone(),
             models: watches.finish(sim.now()),
             dumps,
         }
