@@ -30,6 +30,7 @@ pub mod choice;
 pub mod comparison;
 pub mod figures;
 pub mod follow;
+mod nodes;
 pub mod report;
 pub mod reproduce;
 pub mod run;

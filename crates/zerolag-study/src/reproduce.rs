@@ -14,6 +14,7 @@
 pub mod arithmetic;
 mod format;
 pub mod library;
+mod picture;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ use crate::study::Study;
 
 use arithmetic::Expression;
 pub use format::read;
+pub use picture::{Drawn, Picture};
 
 /// An experiment.
 #[derive(Clone, Debug)]
@@ -48,6 +50,8 @@ pub struct Experiment {
     pub cases: BTreeMap<String, Case>,
     /// What was published.
     pub rows: Vec<Row>,
+    /// What there is to be seen.
+    pub pictures: Vec<Picture>,
 }
 
 /// A published figure.
@@ -127,10 +131,11 @@ impl Experiment {
     /// Checks which cases this version can run; only those that a row needs count.
     pub fn prepare(&self, seeds: u64) -> Prepared {
         let needed = |id: &String| {
-            self.rows.iter().any(|row| match &row.simulation {
+            let in_row = |row: &Row| match &row.simulation {
                 Simulation::Figure { of, .. } => of.values().any(|(case, _)| case == id),
                 Simulation::Impossible(_) => false,
-            })
+            };
+            self.rows.iter().any(in_row) || self.pictures.iter().any(|picture| picture.case == *id)
         };
         let mut cases: Vec<Sealed> = Vec::new();
         let mut places = BTreeMap::new();

@@ -14,6 +14,7 @@ use zerolag_sim::workload::rtapp;
 use zerolag_trace::metrics::Metrics;
 
 use crate::figures;
+use crate::nodes::Nodes;
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +85,7 @@ struct Ear<'a> {
     unasked: u32,
     metrics: Metrics,
     watches: Watches,
+    nodes: Option<Nodes>,
     rtapps: Vec<rtapp::Observer<'a>>,
 }
 
@@ -91,6 +93,9 @@ impl Observer for Ear<'_> {
     fn event(&mut self, event: &SchedEvent) {
         self.metrics.feed(event);
         self.watches.event(event);
+        if let Some(nodes) = &mut self.nodes {
+            nodes.event(event);
+        }
         self.unasked += 1;
         if self.unasked >= PATIENCE {
             self.unasked = 0;
@@ -122,7 +127,9 @@ pub fn run(input: &Input, goes_on: &mut dyn FnMut() -> bool) -> Result<Option<Ou
     let parts = scenario.rtapps.iter().map(|part| (&part.app, &part.compiled));
     let rtapps = alone.into_iter().chain(parts).map(|(app, compiled)| rtapp::Observer::new(app, compiled));
     let (metrics, watches) = (Metrics::new(), scenario.watches());
-    let mut ear = Ear { goes_on, stopped: false, unasked: 0, metrics, watches, rtapps: rtapps.collect() };
+    let nodes = scenario.runnable_per_node.map(Nodes::new);
+    let mut ear =
+        Ear { goes_on, stopped: false, unasked: 0, metrics, watches, nodes, rtapps: rtapps.collect() };
     sim.run_until(Instant(scenario.duration.0), &mut ear);
     if ear.stopped {
         return Ok(None);
@@ -131,6 +138,9 @@ pub fn run(input: &Input, goes_on: &mut dyn FnMut() -> bool) -> Result<Option<Ou
     let end = if ear.watches.wants_more() { End::from(sim.stop()) } else { End::Finished };
     let mut metrics = figures::of_models(&ear.watches.finish(sim.now()));
     metrics.extend(figures::of_machine(&sim, end, &ear.metrics.summary()));
+    if let Some(nodes) = ear.nodes {
+        metrics.extend(nodes.finish(&sim));
+    }
     for app in ear.rtapps {
         let record = app.finish(sim.now(), sim.stop().is_none(), |task| sim.task_name(task));
         metrics.extend(figures::of_rtapp(&record));

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use zerolag_study::reproduce::{Experiment, Judged, Row, Simulation, Verdict, library};
+use zerolag_study::reproduce::{Drawn, Experiment, Judged, Picture, Row, Simulation, Verdict, library};
 use zerolag_study::stats::Interval;
 use zerolag_study::study::Shard;
 
@@ -18,6 +18,8 @@ struct Done {
     experiment: Experiment,
     seeds: u64,
     judged: Vec<Judged>,
+    /// By picture of the experiment.
+    drawn: Vec<Option<Drawn>>,
 }
 
 /// Runs experiments and judges them.
@@ -32,7 +34,9 @@ pub(crate) fn run(args: &low::Reproduce, out: &mut dyn Write) -> Result<(), Fail
         let prepared = experiment.prepare(seeds);
         study::run(&prepared.study, &mut store, args.means.jobs, Shard::ALL)?;
         let judged = experiment.judge(&prepared, &store).map_err(study::refused)?;
-        done.push(Done { experiment, seeds, judged });
+        let drawn = experiment.pictures.iter().map(|picture| picture.draw(&prepared, &store));
+        let drawn = drawn.collect::<Result<_, _>>().map_err(study::refused)?;
+        done.push(Done { experiment, seeds, judged, drawn });
     }
     match (args.json, args.markdown) {
         (true, _) => writeln!(out, "{:#}", as_json(&done))?,
@@ -46,6 +50,25 @@ pub(crate) fn run(args: &low::Reproduce, out: &mut dyn Write) -> Result<(), Fail
 impl Done {
     fn rows(&self) -> impl Iterator<Item = (&Row, &Judged)> {
         self.experiment.rows.iter().zip(&self.judged)
+    }
+
+    /// Each picture with its title, what stands above the columns, and a row for each node.
+    fn pictures(&self) -> impl Iterator<Item = (String, Vec<String>, Vec<Vec<String>>)> {
+        self.experiment.pictures.iter().zip(&self.drawn).filter_map(|(picture, drawn)| {
+            let drawn = drawn.as_ref()?;
+            let mark = picture.mark.as_ref().map_or(String::new(), |mark| format!("; * where {mark} is"));
+            let title = format!(
+                "{}: runnable tasks of {} by node, seed {}, mean over the time up to each second{mark}",
+                picture.title, picture.group, drawn.seed
+            );
+            let columns = std::iter::once("NODE".into()).chain(drawn.times.iter().map(|t| format!(">{t}")));
+            let cell =
+                |&(tasks, marked): &(f64, bool)| format!("{tasks:.0}{}", if marked { "*" } else { "" });
+            let row = |(node, cells): (usize, &Vec<(f64, bool)>)| {
+                std::iter::once(node.to_string()).chain(cells.iter().map(cell)).collect()
+            };
+            Some((title, columns.collect(), drawn.nodes.iter().enumerate().map(row).collect()))
+        })
     }
 
     /// How many rows have each verdict.
@@ -103,6 +126,11 @@ fn text(done: &[Done], out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out)?;
         let columns = ["WHAT", "SOURCE", "UNIT", ">PUBLISHED", ">SIMULATED", ">CI95", ">BAND", "VERDICT"];
         table::write(out, &columns, one.rows().map(|(row, judged)| cells(row, judged)))?;
+        for (title, columns, rows) in one.pictures() {
+            writeln!(out, "\n{title}:\n")?;
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            table::write(out, &columns, rows)?;
+        }
         let reasons: Vec<String> = one.reasons().iter().map(|(why, n)| format!("{why} ({n})")).collect();
         for (heading, list) in [
             ("Not simulable, because (rows)", &reasons),
@@ -154,6 +182,13 @@ fn markdown(done: &[Done], out: &mut dyn Write) -> Result<(), Failure> {
                 "| {what}, {unit} | {source} | {published} | {simulated}{interval} | {band} | {verdict} |"
             )?;
         }
+        for (title, columns, rows) in one.pictures() {
+            let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
+            writeln!(out, "\n{title}:\n")?;
+            writeln!(out, "{}", line(&columns).replace('>', ""))?;
+            writeln!(out, "|{}", "---|".repeat(columns.len()))?;
+            rows.iter().try_for_each(|cells| writeln!(out, "{}", line(cells)))?;
+        }
         for (heading, list) in [
             (
                 "Not simulable, because",
@@ -197,12 +232,30 @@ fn as_json(done: &[Done]) -> Value {
     };
     let experiments = done.iter().map(|one| {
         let e = &one.experiment;
+        let picture = |(picture, drawn): (&Picture, &Option<Drawn>)| {
+            drawn.as_ref().map(|drawn| {
+                let parts = |part: fn(&(f64, bool)) -> Value| -> Vec<Vec<Value>> {
+                    drawn.nodes.iter().map(|cells| cells.iter().map(part).collect()).collect()
+                };
+                json!({
+                    "title": picture.title,
+                    "group": picture.group,
+                    "mark": picture.mark,
+                    "seed": drawn.seed,
+                    "until_s": drawn.times,
+                    "runnable": parts(|cell| cell.0.into()),
+                    "marked": parts(|cell| cell.1.into()),
+                })
+            })
+        };
+        let pictures: Vec<Value> = e.pictures.iter().zip(&one.drawn).filter_map(picture).collect();
         json!({
             "name": e.name,
             "title": e.title,
             "document": e.document,
             "seeds": one.seeds,
             "rows": one.rows().map(row).collect::<Vec<_>>(),
+            "pictures": pictures,
             "calibration": e.calibration,
             "cannot_show": e.cannot_show,
             "findings": e.findings,

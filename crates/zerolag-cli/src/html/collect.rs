@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use zerolag_core::event::{BalanceKind, EventKind};
-use zerolag_core::ids::{Id, TaskId};
+use zerolag_core::ids::{CpuId, Id, TaskId};
 use zerolag_core::task::TaskState;
 use zerolag_core::units::{Instant, Weight};
 use zerolag_sim::sim::Sim;
@@ -34,6 +34,8 @@ pub(crate) struct Collected {
     /// Lag in virtual nanoseconds and load, of the first tasks; nothing in a recording.
     pub(crate) lag: Vec<Band>,
     pub(crate) load: Vec<Band>,
+    /// Runnable tasks on each memory node, if there are several; nothing in a recording.
+    pub(crate) nodes: Vec<Band>,
     /// Passes that moved tasks, and tasks moved, by [`KINDS`].
     pub(crate) passes: [Counts; 4],
     pub(crate) moved: [Counts; 4],
@@ -61,10 +63,43 @@ pub(crate) struct Collector {
     pieces: Pieces,
     lag: Vec<Band>,
     load: Vec<Band>,
+    nodes: Nodes,
     passes: [Counts; 4],
     moved: [Counts; 4],
     migrations: Counts,
     weights: Weights,
+}
+
+/// Runnable tasks on each memory node.
+#[derive(Default)]
+struct Nodes {
+    /// By CPU.
+    runnable: Vec<u32>,
+    /// By node.
+    sums: Vec<u32>,
+    bands: Vec<Band>,
+}
+
+impl Nodes {
+    /// What runs or waits on a CPU may have changed.
+    fn look(&mut self, cpu: CpuId, at: usize, sim: &Sim) {
+        let scheduler = sim.scheduler();
+        let topology = scheduler.topology();
+        if topology.nodes().len() < 2 {
+            return;
+        }
+        if self.runnable.is_empty() {
+            self.runnable.resize(topology.cpu_count(), 0);
+            self.sums.resize(topology.nodes().len(), 0);
+            self.bands.resize(topology.nodes().len(), Band::default());
+        }
+        let node = topology.node_of(cpu).index();
+        let known = &mut self.runnable[cpu.index()];
+        let now = scheduler.cpus()[cpu].nr_running;
+        self.sums[node] = self.sums[node] - *known + now;
+        *known = now;
+        self.bands[node].add(at, self.sums[node].into());
+    }
 }
 
 impl Collector {
@@ -77,6 +112,7 @@ impl Collector {
             pieces: Pieces::new(from),
             lag: Vec::new(),
             load: Vec::new(),
+            nodes: Nodes::default(),
             passes: Default::default(),
             moved: Default::default(),
             migrations: Counts::default(),
@@ -89,6 +125,19 @@ impl Collector {
         self.metrics.feed(moment.event);
         self.timeline.feed(moment.event);
         let at = self.piece(moment.event.time);
+        if let Some(sim) = moment.sim {
+            self.nodes.look(moment.event.cpu, at, sim);
+            match moment.event.kind {
+                EventKind::Wakeup { target: cpu, .. } | EventKind::WakeupNew { target: cpu, .. } => {
+                    self.nodes.look(cpu, at, sim);
+                }
+                EventKind::Migrate { from, to, .. } => {
+                    self.nodes.look(from, at, sim);
+                    self.nodes.look(to, at, sim);
+                }
+                _ => {}
+            }
+        }
         match moment.event.kind {
             EventKind::Balance { kind, moved, .. } => {
                 let index = KINDS.iter().position(|(known, _)| *known == kind).unwrap_or(0);
@@ -120,9 +169,9 @@ impl Collector {
     }
 
     fn piece(&mut self, time: Instant) -> usize {
-        let Self { lag, load, passes, moved, migrations, .. } = self;
+        let Self { lag, load, nodes, passes, moved, migrations, .. } = self;
         self.pieces.at(time, || {
-            lag.iter_mut().chain(load.iter_mut()).for_each(Band::halve);
+            lag.iter_mut().chain(load.iter_mut()).chain(nodes.bands.iter_mut()).for_each(Band::halve);
             passes.iter_mut().chain(moved.iter_mut()).for_each(Counts::halve);
             migrations.halve();
         })
@@ -172,6 +221,7 @@ impl Collector {
             from: self.from,
             lag: self.lag,
             load: self.load,
+            nodes: self.nodes.bands,
             passes: self.passes,
             moved: self.moved,
             migrations: self.migrations,

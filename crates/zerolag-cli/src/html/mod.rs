@@ -28,7 +28,7 @@ use plots::Drawing;
 use timeline::Timeline;
 
 use crate::report::figures::{COLUMNS, cells};
-use crate::report::text::{ms, us};
+use crate::report::text::{self, ms, us};
 
 /// How many rows a table has at most.
 const TABLE_MAX: usize = 200;
@@ -292,16 +292,20 @@ fn section(number: usize, run: &Run, drawings: &[Drawing], out: &mut String) {
 fn balance(number: usize, collected: &Collected, drawings: &[Drawing], out: &mut String) {
     out.push_str("<h3>Balancing and NOHZ</h3>\n");
     let sum = |counts: &series::Counts| counts.0.iter().sum::<u64>();
-    if collected.ending.simulated.is_none() {
-        out.push_str("<p class=\"about\">A recording says migrations, but not who balanced.</p>\n");
-    } else {
+    if let Some(simulated) = &collected.ending.simulated {
         let rows = collect::KINDS.iter().enumerate().map(|(kind, (_, name))| {
             let [passes, moved] = [&collected.passes[kind], &collected.moved[kind]].map(sum);
             vec![(*name).to_owned(), passes.to_string(), moved.to_string()]
         });
         table(&["kind", ">passes that moved some", ">tasks moved"], rows, out);
+        figure(drawings, &format!("nodes-{number}"), "", out);
         figure(drawings, &format!("balance-{number}"), "", out);
         figure(drawings, &format!("passes-{number}"), "", out);
+        if let Some(sentence) = text::nohz(&simulated.nohz) {
+            _ = writeln!(out, "<p>{sentence}</p>");
+        }
+    } else {
+        out.push_str("<p class=\"about\">A recording says migrations, but not who balanced.</p>\n");
     }
     _ = writeln!(
         out,

@@ -45,6 +45,7 @@ pub(crate) fn all(shown: &Shown) -> Vec<Drawing> {
         add(named("shares"), shares(&title("Share against weight"), collected));
         add(named("lag"), bands(&title("Lag"), "lag (ms of virtual time)", collected, &collected.lag, 1e6));
         add(named("load"), bands(&title("Load"), "load average", collected, &collected.load, 1.0));
+        add(named("nodes"), nodes(&title("Runnable tasks by memory node"), collected));
         let moved: [&Counts; 4] = std::array::from_fn(|kind| &collected.moved[kind]);
         add(named("balance"), bars(&title("Tasks moved by balancing"), collected, moved));
         let passes: [&Counts; 4] = std::array::from_fn(|kind| &collected.passes[kind]);
@@ -209,14 +210,32 @@ fn bands(title: &str, what: &str, run: &Collected, bands: &[Band], unit: f64) ->
         .collect();
     tasks.sort_by_key(|task| Reverse(run.summary.tasks.get(task).map(TaskFigures::run)));
     tasks.truncate(LINES_MAX);
-    if tasks.is_empty() {
+    let named: Vec<_> = tasks.iter().map(|&task| (called(run, task), &bands[task.index()])).collect();
+    band_plot(title, what, run, &named, unit)
+}
+
+fn nodes(title: &str, run: &Collected) -> Option<String> {
+    let named: Vec<_> =
+        run.nodes.iter().take(LINES_MAX).enumerate().map(|(n, band)| (format!("node {n}"), band)).collect();
+    band_plot(title, "tasks that run or wait", run, &named, 1.0)
+}
+
+/// Bands with names; nothing without.
+fn band_plot(
+    title: &str,
+    what: &str,
+    run: &Collected,
+    bands: &[(String, &Band)],
+    unit: f64,
+) -> Option<String> {
+    if bands.is_empty() {
         return None;
     }
-    let values = tasks.iter().flat_map(|task| bands[task.index()].0.iter().flatten());
+    let values = bands.iter().flat_map(|(_, band)| band.0.iter().flatten());
     let y = Axis::new(what, Scale::Linear, values.flat_map(|&(l, m)| [l as f64 / unit, m as f64 / unit]));
     let mut plot = Plot::new(title, seconds(run), y);
-    for (colour, &task) in tasks.iter().enumerate() {
-        let points: Vec<(f64, f64, f64)> = bands[task.index()]
+    for (colour, (name, band)) in bands.iter().enumerate() {
+        let points: Vec<(f64, f64, f64)> = band
             .0
             .iter()
             .enumerate()
@@ -227,7 +246,7 @@ fn bands(title: &str, what: &str, run: &Collected, bands: &[Band], unit: f64) ->
             })
             .collect();
         plot.band(colour, &points);
-        plot.name(colour, &called(run, task));
+        plot.name(colour, name);
     }
     Some(plot.finish())
 }

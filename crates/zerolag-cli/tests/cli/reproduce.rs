@@ -14,7 +14,7 @@ fn every_row_has_a_verdict_and_what_cannot_be_run_a_reason() {
     let experiment = &report["experiments"][0];
     assert_eq!((&experiment["name"], &experiment["seeds"]), (&"nohz-stats".into(), &2.into()));
     let rows = experiment["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 7);
+    assert_eq!(rows.len(), 26);
     for row in rows {
         let simulated = !row["simulated"].is_null();
         match row["verdict"].as_str().unwrap() {

@@ -8,7 +8,7 @@ use zerolag_sim::scenario::section::{Entry, Section, Source};
 use zerolag_sim::scenario::{Fault, ScenarioError};
 
 use super::arithmetic::{self, Expression};
-use super::{Experiment, Row, Simulation};
+use super::{Experiment, Picture, Row, Simulation};
 use crate::case::{Beside, Case, Contents};
 use crate::choice::Key;
 use crate::stats::Interval;
@@ -34,6 +34,7 @@ pub fn read(name: &str, bytes: &[u8], files: &Contents) -> Result<Experiment, Sc
         findings: root.get("findings").map_or(Ok(Vec::new()), |entry| texts(&entry))?,
         cases: BTreeMap::new(),
         rows: Vec::new(),
+        pictures: Vec::new(),
     };
     for section in root.sections("case")? {
         for each in Each::all(&section)? {
@@ -54,6 +55,19 @@ pub fn read(name: &str, bytes: &[u8], files: &Contents) -> Result<Experiment, Sc
             }
             experiment.rows.push(row);
         }
+        section.finish()?;
+    }
+    for section in root.sections("picture")? {
+        let case = section.need("case", "the id of a case")?;
+        if !experiment.cases.contains_key(case.text()?) {
+            return Err(case.error(Fault::Sense(format!("there is no case '{}'", case.text()?))));
+        }
+        experiment.pictures.push(Picture {
+            title: section.need("title", "what it shows")?.text()?.to_owned(),
+            case: case.text()?.to_owned(),
+            group: section.need("group", "the path of a group")?.text()?.to_owned(),
+            mark: section.text("mark")?.map(str::to_owned),
+        });
         section.finish()?;
     }
     root.finish()?;
