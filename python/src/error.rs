@@ -152,7 +152,7 @@ impl Placed for SweepError {
     fn place(&self) -> Where {
         match self {
             Self::File(error) => error.place(),
-            Self::Case { file, error } => error.place().or(Where::file(file)),
+            Self::Case { file, place, error } => error.place().or(Where::place(file, *place)),
             _ => Where::default(),
         }
     }

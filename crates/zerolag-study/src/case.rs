@@ -87,6 +87,43 @@ pub enum CaseError {
     },
 }
 
+/// Which choice is to blame for an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Culprit<'e> {
+    Key(&'e Key),
+    Set(&'e str),
+    Group(&'e str),
+    Workload(&'e str),
+}
+
+impl Culprit<'_> {
+    pub(crate) fn is(&self, key: &Key) -> bool {
+        match (self, key) {
+            (Self::Key(one), other) => *one == other,
+            (Self::Set(one), Key::Set(other)) => one == other,
+            (Self::Group(one), Key::Cgroup { path, .. }) => one == path,
+            (Self::Workload(one), Key::Workload { name, .. }) => one == name,
+            _ => false,
+        }
+    }
+}
+
+impl CaseError {
+    /// Which choice is to blame, as far as the error tells.
+    pub(crate) fn culprit(&self) -> Option<Culprit<'_>> {
+        match self {
+            Self::Value { key, .. } => Some(Culprit::Key(key)),
+            Self::Choice { error: ChoiceError::NoGroup { path, .. }, .. } => Some(Culprit::Group(path)),
+            Self::Choice { error: ChoiceError::NoWorkload { name, .. }, .. } => Some(Culprit::Workload(name)),
+            Self::Input { error: InputError::Setting(error), .. } => {
+                error.assignment.split('=').next().map(Culprit::Set)
+            }
+            Self::Input { error: InputError::NoTime(_), .. } => Some(Culprit::Key(&Key::Duration)),
+            _ => None,
+        }
+    }
+}
+
 /// Choices, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen(String);

@@ -8,8 +8,8 @@
 //! | figure | unit | better |
 //! |---|---|---|
 //! | `MODEL …`: the benchmark's own figures, before all others | | as it says |
-//! | `NAME wake-up mean`, `p50`, `p90`, `p99`, `p99.9`, `max`: from wake-up to running | us | less |
-//! | `NAME wake-up of 1 ms or more`: of all wake-ups that were answered | % | less |
+//! | `NAME wake-up mean`, `p50`, `p90`, `p99`, `p99.9`, `max`, also with `PATH`: from wake-up to running | us | less |
+//! | `NAME wake-up of 1 ms or more`, also with `PATH`: of all wake-ups that were answered | % | less |
 //! | `NAME share`, `PATH share`: CPU time, 100 % is one CPU all the time | % | neither |
 //! | `NAME preempted`, `NAME voluntary`, `NAME migrations` | 1/s | less, neither, less |
 //! | `THREAD late` (rt-app): periods that were over before the work was done | % | less |
@@ -35,7 +35,7 @@ use zerolag_sim::scenario::ModelPart;
 use zerolag_sim::sim::Sim;
 use zerolag_sim::workload::model::{self, Better, Metric};
 use zerolag_sim::workload::rtapp::Record;
-use zerolag_trace::metrics::{Summary, TaskFigures};
+use zerolag_trace::metrics::{Distribution, Summary, TaskFigures};
 
 use crate::run::End;
 
@@ -64,8 +64,9 @@ pub(crate) fn of_machine(sim: &Sim, end: End, summary: &Summary) -> Vec<Metric> 
         let name = if alone { template.clone() } else { format!("{template} ({group})") };
         of_tasks(&name, figures, span, &mut metrics);
     }
-    for (path, run) in &groups {
-        metrics.push(Metric::neutral(format!("{path} share"), "%", percent(*run, span)));
+    for (path, figures) in &groups {
+        of_wakeups(path, &figures.wakeup, &mut metrics);
+        metrics.push(Metric::neutral(format!("{path} share"), "%", percent(figures.run, span)));
     }
     of_cpus(sim, end, summary, span, &mut metrics);
     for clock in sim.clocks() {
@@ -81,12 +82,20 @@ const LATE: Nanos = Nanos::from_millis(1);
 
 type Tasks = BTreeMap<(String, String), TaskFigures>;
 
-/// Figures by template and group, and CPU time by group.
-fn added_up(sim: &Sim, summary: &Summary) -> (Tasks, BTreeMap<String, Nanos>) {
+/// What everybody in a group and below it comes to.
+#[derive(Default)]
+struct GroupFigures {
+    run: Nanos,
+    wakeup: Distribution,
+}
+
+/// Figures by template and group, and by group.
+fn added_up(sim: &Sim, summary: &Summary) -> (Tasks, BTreeMap<String, GroupFigures>) {
     let workload = sim.workload();
     let mut tasks = Tasks::new();
-    let mut groups: BTreeMap<String, Nanos> =
-        workload.groups.iter().skip(1).map(|(_, group)| (group.path.clone(), Nanos::ZERO)).collect();
+    let paths = workload.groups.iter().skip(1).map(|(_, group)| group.path.clone());
+    let mut groups: BTreeMap<String, GroupFigures> =
+        paths.map(|path| (path, GroupFigures::default())).collect();
     for index in 0..sim.task_count() {
         let task = TaskId(index as u32);
         let template = workload.templates[sim.template_of(task)].name.clone();
@@ -94,18 +103,19 @@ fn added_up(sim: &Sim, summary: &Summary) -> (Tasks, BTreeMap<String, Nanos>) {
         let sum = tasks.entry((template, path.clone())).or_default();
         let Some(figures) = summary.tasks.get(&task) else { continue };
         sum.add(figures);
-        for (group, run) in &mut groups {
+        for (group, sum) in &mut groups {
             if path.strip_prefix(group.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             {
-                *run += figures.run();
+                sum.run += figures.run();
+                sum.wakeup.merge(&figures.wakeup);
             }
         }
     }
     (tasks, groups)
 }
 
-fn of_tasks(name: &str, figures: &TaskFigures, span: Nanos, metrics: &mut Vec<Metric>) {
-    if let (Some(p), Some(mean)) = (figures.wakeup.percentiles(), figures.wakeup.mean()) {
+fn of_wakeups(name: &str, wakeup: &Distribution, metrics: &mut Vec<Metric>) {
+    if let (Some(p), Some(mean)) = (wakeup.percentiles(), wakeup.mean()) {
         for (which, time) in [
             ("mean", mean),
             ("p50", p.p50),
@@ -116,9 +126,13 @@ fn of_tasks(name: &str, figures: &TaskFigures, span: Nanos, metrics: &mut Vec<Me
         ] {
             metrics.push(Metric::time(format!("{name} wake-up {which}"), "us", time.0 as f64 / 1e3));
         }
-        let late = figures.wakeup.at_least(LATE) as f64 / p.n as f64 * 100.0;
+        let late = wakeup.at_least(LATE) as f64 / p.n as f64 * 100.0;
         metrics.push(Metric::time(format!("{name} wake-up of 1 ms or more"), "%", late));
     }
+}
+
+fn of_tasks(name: &str, figures: &TaskFigures, span: Nanos, metrics: &mut Vec<Metric>) {
+    of_wakeups(name, &figures.wakeup, metrics);
     metrics.push(Metric::neutral(format!("{name} share"), "%", percent(figures.run(), span)));
     for (what, n, better) in [
         ("preempted", figures.preempted, Better::Lower),

@@ -24,12 +24,14 @@
 //!   with the same rows as never having been interrupted;
 //! * *a row says where it is from*: inputs are kept byte for byte, and named by their hash.
 
+pub mod axis;
 pub mod benchmark;
 pub mod case;
 pub mod choice;
 pub mod comparison;
 pub mod figures;
 pub mod follow;
+pub mod linux;
 mod nodes;
 pub mod report;
 pub mod reproduce;
@@ -38,6 +40,7 @@ pub mod stats;
 pub mod store;
 pub mod study;
 pub mod sweep;
+pub mod tuning;
 pub mod values;
 
 /// The version that results are marked with. Those of different versions are never mixed.

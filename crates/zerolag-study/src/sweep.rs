@@ -39,24 +39,22 @@ mod summary;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use zerolag_sim::duration;
+use zerolag_sim::machines::Place;
 use zerolag_sim::rng::{Purpose, Stream};
 use zerolag_sim::scenario::section::{Entry, Section, Source};
 use zerolag_sim::scenario::{Fault, ScenarioError};
 
+use crate::axis::{Axis, VALUES_MAX as POINTS_MAX, key};
 use crate::case::{Case, CaseError, Sealed};
-use crate::choice::{self, Key};
+use crate::choice::Key;
 use crate::study::Study;
 
-/// More points than this are more likely a slip than a wish.
-const POINTS_MAX: usize = 1_000_000;
-/// As are more seeds than this.
+/// More seeds than this are more likely a slip than a wish.
 const SEEDS_MAX: i64 = 1_000_000;
 
 const METHODS: [&str; 3] = ["grid", "random", "latin-hypercube"];
-const SCALES: [&str; 2] = ["linear", "log"];
 
 /// What is wrong with a sweep.
 #[derive(Debug, thiserror::Error)]
@@ -66,10 +64,12 @@ pub enum SweepError {
     #[error(transparent)]
     File(#[from] ScenarioError),
     /// A point makes no sense, or the file cannot be read.
-    #[error("{file}: {error}")]
+    #[error("{file}{place}: {error}")]
     Case {
         /// The file.
         file: String,
+        /// Where what is to blame is chosen, if that is known.
+        place: Place,
         /// What is wrong.
         error: Box<CaseError>,
     },
@@ -84,40 +84,58 @@ pub struct Sweep {
     pub study: Study,
 }
 
-type Point = BTreeMap<Key, String>;
+/// Where the scenario comes from.
+#[derive(Clone, Debug)]
+pub enum Base<'a> {
+    /// From the file that the sweep names, in this directory.
+    In(&'a Path),
+    /// From somebody who has it already.
+    Given(Box<Case>),
+}
+
+pub(crate) type Point = BTreeMap<Key, String>;
 
 /// Reads a sweep and checks every point of it.
 ///
 /// # Errors
 /// The first thing that is wrong.
 pub fn read(path: &Path) -> Result<Sweep, SweepError> {
+    let (file, bytes) = open(path)?;
+    parse(&file, &bytes, Base::In(path.parent().unwrap_or(Path::new(""))))
+}
+
+/// What is in a file, and the file's name for messages.
+pub(crate) fn open(path: &Path) -> Result<(String, Vec<u8>), SweepError> {
     let file = path.display().to_string();
-    let wrong = |error: CaseError| SweepError::Case { file: file.clone(), error: Box::new(error) };
-    let bytes = fs::read(path).map_err(|e| wrong(CaseError::Unreadable("it cannot be read".into(), e)))?;
-    let source = Source::new(&file, &bytes)?;
+    match fs::read(path) {
+        Ok(bytes) => Ok((file, bytes)),
+        Err(e) => Err(Blame::of(&file).at(CaseError::Unreadable("it cannot be read".into(), e))),
+    }
+}
+
+/// Makes a sweep of a text; `file` is what messages call it.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn parse(file: &str, bytes: &[u8], base: Base<'_>) -> Result<Sweep, SweepError> {
+    let source = Source::new(file, bytes)?;
     let parsed = source.parse()?;
     let root = Section::new(source, "the sweep", parsed.get_ref(), 0..0);
+    let mut blame = Blame::of(file);
 
-    let scenario = root.need("scenario", "the name of a scenario or rt-app file")?.text()?;
-    let seeds = seeds(&root)?;
-    let common = match root.get("choices") {
-        Some(entry) => point(&entry.table("choices")?)?,
-        None => Point::new(),
-    };
+    let base = base.find(&root)?;
+    let seeds = seeds(&root.need("seeds", "how many, or a list of them")?, 1)?;
+    let common = common(&root, &mut blame)?;
     let method = Method::read(&root)?;
-    let axes = root.sections("axis")?.into_iter().map(Axis::read).collect::<Result<Vec<Axis>, _>>()?;
+    let axes = axes(&root, &mut blame)?;
     let mut points = method.points(&axes, &root)?;
     let mut keys: Vec<Key> = axes.iter().map(|axis| axis.key.clone()).collect();
     for section in root.sections("point")? {
-        let by_hand = point(&section)?;
+        let by_hand = point(&section, &mut blame)?;
         keys.extend(by_hand.keys().filter(|key| !keys.contains(key)).cloned().collect::<Vec<_>>());
         points.push(by_hand);
     }
-    if let Some(key) =
-        keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key) || common.contains_key(key))
-    {
-        return Err(root.error(Fault::Sense(format!("'{}' is chosen twice", key.1))).into());
-    }
+    once(&keys, &common, &root)?;
     if points.is_empty() {
         return Err(root
             .error(Fault::Sense("there are no points: give an [[axis]] or a [[point]]".into()))
@@ -125,12 +143,13 @@ pub fn read(path: &Path) -> Result<Sweep, SweepError> {
     }
     root.finish()?;
 
-    let base = Case::of_file(&path.parent().unwrap_or(Path::new("")).join(scenario)).map_err(wrong)?;
+    let base = base.case(&blame)?;
     let mut cases: Vec<Sealed> = Vec::new();
     let mut known = std::collections::BTreeSet::new();
     for point in points {
-        let choices = common.iter().chain(&point).map(|(k, v)| (k.clone(), v.clone())).collect();
-        let sealed = Case { choices, ..base.clone() }.seal().map_err(wrong)?;
+        let mut case = base.clone();
+        case.choices.extend(common.iter().chain(&point).map(|(k, v)| (k.clone(), v.clone())));
+        let sealed = case.seal().map_err(|e| blame.at(e))?;
         if known.insert(sealed.hash().to_owned()) {
             cases.push(sealed);
         }
@@ -138,10 +157,87 @@ pub fn read(path: &Path) -> Result<Sweep, SweepError> {
     Ok(Sweep { keys, study: Study { cases, seeds } })
 }
 
-fn seeds(root: &Section<'_>) -> Result<Vec<u64>, ScenarioError> {
-    let entry = root.need("seeds", "how many, or a list of them")?;
+impl Base<'_> {
+    /// Reads which file it is; what is in it does not matter yet.
+    pub(crate) fn find(self, root: &Section<'_>) -> Result<Found, ScenarioError> {
+        match self {
+            Self::Given(case) => Ok(Found::Case(case)),
+            Self::In(directory) => {
+                let name = root.need("scenario", "the name of a scenario or rt-app file")?.text()?;
+                Ok(Found::File(directory.join(name)))
+            }
+        }
+    }
+}
+
+/// Where the scenario is.
+pub(crate) enum Found {
+    File(PathBuf),
+    Case(Box<Case>),
+}
+
+impl Found {
+    pub(crate) fn case(self, blame: &Blame) -> Result<Case, SweepError> {
+        match self {
+            Self::Case(case) => Ok(*case),
+            Self::File(path) => Case::of_file(&path).map_err(|e| blame.at(e)),
+        }
+    }
+}
+
+/// Who is to blame for a case that makes no sense: where each key is chosen.
+#[derive(Debug)]
+pub(crate) struct Blame {
+    file: String,
+    places: BTreeMap<Key, Place>,
+}
+
+impl Blame {
+    pub(crate) fn of(file: &str) -> Self {
+        Self { file: file.into(), places: BTreeMap::new() }
+    }
+
+    fn note(&mut self, key: &Key, entry: &Entry<'_>) {
+        self.places.entry(key.clone()).or_insert(entry.place());
+    }
+
+    /// The error at the place where its key is chosen.
+    pub(crate) fn at(&self, error: CaseError) -> SweepError {
+        let place = error.culprit().and_then(|culprit| {
+            self.places.iter().find(|&(key, _)| culprit.is(key)).map(|(_, place)| *place)
+        });
+        let (file, place) = (self.file.clone(), place.unwrap_or_default());
+        SweepError::Case { file, place, error: Box::new(error) }
+    }
+}
+
+/// `[choices]`: what is the same at all points.
+pub(crate) fn common(root: &Section<'_>, blame: &mut Blame) -> Result<Point, ScenarioError> {
+    root.get("choices").map_or_else(|| Ok(Point::new()), |entry| point(&entry.table("choices")?, blame))
+}
+
+/// `[[axis]]`.
+pub(crate) fn axes<'t>(root: &Section<'t>, blame: &mut Blame) -> Result<Vec<Axis<'t>>, ScenarioError> {
+    let axes = root.sections("axis")?.into_iter().map(Axis::read).collect::<Result<Vec<Axis<'_>>, _>>()?;
+    for axis in &axes {
+        blame.note(&axis.key, &axis.named);
+    }
+    Ok(axes)
+}
+
+/// Nothing may be chosen in two ways.
+pub(crate) fn once(keys: &[Key], common: &Point, root: &Section<'_>) -> Result<(), ScenarioError> {
+    let mut all = keys.iter().enumerate();
+    match all.find(|&(at, key)| keys[..at].contains(key) || common.contains_key(key)) {
+        Some((_, key)) => Err(root.error(Fault::Sense(format!("'{key}' is chosen twice")))),
+        None => Ok(()),
+    }
+}
+
+/// A list of seeds, or how many, counted from `first`.
+pub(crate) fn seeds(entry: &Entry<'_>, first: u64) -> Result<Vec<u64>, ScenarioError> {
     if !entry.is_array() {
-        return Ok((1..=entry.integer(1..=SEEDS_MAX)? as u64).collect());
+        return Ok((first..).take(entry.integer(1..=SEEDS_MAX)? as usize).collect());
     }
     let mut seeds = Vec::new();
     for item in entry.items()? {
@@ -154,17 +250,13 @@ fn seeds(root: &Section<'_>) -> Result<Vec<u64>, ScenarioError> {
     if seeds.is_empty() { Err(entry.wrong("at least one seed")) } else { Ok(seeds) }
 }
 
-fn point(section: &Section<'_>) -> Result<Point, ScenarioError> {
-    section.entries().map(|entry| Ok((key(&entry, entry.key)?, entry.scalar()?))).collect()
-}
-
-fn key(entry: &Entry<'_>, text: &str) -> Result<Key, ScenarioError> {
-    let unknown = |_| {
-        let key = text.to_owned();
-        let accepted = choice::ACCEPTED.to_owned();
-        entry.error(Fault::UnknownKey { key, scope: "what can vary".into(), nearest: None, accepted })
+fn point(section: &Section<'_>, blame: &mut Blame) -> Result<Point, ScenarioError> {
+    let one = |entry: Entry<'_>| {
+        let key = key(&entry, entry.key)?;
+        blame.note(&key, &entry);
+        Ok((key, entry.scalar()?))
     };
-    text.parse().map_err(unknown)
+    section.entries().map(one).collect()
 }
 
 /// How points are found on the axes.
@@ -257,148 +349,6 @@ fn strata(n: usize, chance: &mut Stream) -> Vec<f64> {
         order.swap(last, chance.below(last as u64 + 1) as usize);
     }
     order.into_iter().map(|part| (part as f64 + chance.unit()) / n as f64).collect()
-}
-
-/// Something that varies.
-struct Axis<'t> {
-    key: Key,
-    values: Values,
-    steps: Option<(Entry<'t>, usize)>,
-    section: Section<'t>,
-}
-
-/// What it may be.
-enum Values {
-    Listed(Vec<String>),
-    Range { from: i64, to: i64, log: bool, time: bool },
-}
-
-impl<'t> Axis<'t> {
-    fn read(section: Section<'t>) -> Result<Self, ScenarioError> {
-        let entry = section.need("key", choice::ACCEPTED)?;
-        let key = key(&entry, entry.text()?)?;
-        let (from, to) = (section.get("from"), section.get("to"));
-        let steps =
-            section.get("steps").map(|e| Ok((e, e.integer(2..=POINTS_MAX as i64)? as usize))).transpose()?;
-        let scale = section.get("scale");
-        let log = match scale.map(|e| e.text()).transpose()? {
-            None | Some("linear") => false,
-            Some("log") => true,
-            Some(_) => {
-                return Err(
-                    scale.map_or_else(|| entry.wrong(""), |e| e.wrong_name(SCALES.join(", "), SCALES))
-                );
-            }
-        };
-        let values = match (section.get("values"), from, to) {
-            (Some(list), None, None) => Values::Listed(listed(&list)?),
-            (None, Some(from), Some(to)) => range(&from, &to, log)?,
-            (Some(_), ..) => {
-                let scope = section.scope.clone();
-                return Err(section.error(Fault::Both { scope, first: "values", second: "from" }));
-            }
-            (None, ..) => {
-                let accepted = "a list of values; or 'from' and 'to'".into();
-                let scope = section.scope.clone();
-                return Err(section.error(Fault::Missing { key: "values", scope, accepted }));
-            }
-        };
-        if let (Values::Listed(_), Some((entry, _))) = (&values, &steps) {
-            return Err(entry.wrong("nothing: a list is gone through value by value"));
-        }
-        Ok(Self { key, values, steps, section })
-    }
-
-    /// All of its values in a grid.
-    fn grid(&self) -> Result<Vec<String>, ScenarioError> {
-        match (&self.values, &self.steps) {
-            (Values::Listed(values), _) => Ok(values.clone()),
-            (Values::Range { .. }, Some((_, steps))) => {
-                let last = (steps - 1) as f64;
-                let mut values: Vec<String> = (0..*steps).map(|step| self.step(step as f64 / last)).collect();
-                values.dedup();
-                Ok(values)
-            }
-            (Values::Range { .. }, None) => {
-                let (scope, accepted) = (self.section.scope.clone(), "how many values, from 2".into());
-                Err(self.section.error(Fault::Missing { key: "steps", scope, accepted }))
-            }
-        }
-    }
-
-    fn no_steps(&self) -> Result<(), ScenarioError> {
-        let refused = |(entry, _): &(Entry<'_>, usize)| entry.wrong("nothing: only a grid has steps");
-        self.steps.as_ref().map_or(Ok(()), |steps| Err(refused(steps)))
-    }
-
-    /// The value so far along the range, both ends included.
-    fn step(&self, place: f64) -> String {
-        match self.values {
-            Values::Listed(_) => self.at(place),
-            Values::Range { from, to, log, time } => {
-                let value = match log {
-                    true => libm::exp(libm::log(from as f64) * (1.0 - place) + libm::log(to as f64) * place),
-                    false => from as f64 + (to - from) as f64 * place,
-                };
-                let value = (libm::round(value) as i64).clamp(from.min(to), to.max(from));
-                shown(value, time)
-            }
-        }
-    }
-
-    /// The value at a place from 0 up to 1: each one has the same share of it.
-    fn at(&self, place: f64) -> String {
-        match &self.values {
-            Values::Listed(values) => {
-                values[((place * values.len() as f64) as usize).min(values.len() - 1)].clone()
-            }
-            Values::Range { log: true, .. } | Values::Range { time: true, .. } => self.step(place),
-            &Values::Range { from, to, time, .. } => {
-                let (low, high) = (from.min(to), from.max(to));
-                let offset = (place * ((high - low) as f64 + 1.0)) as i64;
-                shown((low + offset).min(high), time)
-            }
-        }
-    }
-}
-
-fn shown(value: i64, time: bool) -> String {
-    if time { format!("{value}ns") } else { value.to_string() }
-}
-
-fn listed(list: &Entry<'_>) -> Result<Vec<String>, ScenarioError> {
-    let mut values = Vec::new();
-    for item in list.items()? {
-        let value = item.scalar()?;
-        if values.contains(&value) {
-            return Err(item.wrong("each value once"));
-        }
-        values.push(value);
-    }
-    if values.is_empty() { Err(list.wrong("at least one value")) } else { Ok(values) }
-}
-
-fn range(from: &Entry<'_>, to: &Entry<'_>, log: bool) -> Result<Values, ScenarioError> {
-    let time = from.is_text();
-    let end = |entry: &Entry<'_>| match time {
-        true => {
-            let ns = entry.duration()?.0;
-            i64::try_from(ns)
-                .map_err(|_| entry.wrong(format_args!("{}, up to 292 years", duration::ACCEPTED)))
-        }
-        // Differences of these do not overflow.
-        false => entry.integer(-(1 << 53)..=1 << 53),
-    };
-    let (low, high) = (end(from)?, end(to)?);
-    if low == high {
-        return Err(to.wrong("another value than 'from'"));
-    }
-    for (entry, value) in [(from, low), (to, high)] {
-        if log && value <= 0 {
-            return Err(entry.wrong("something greater than 0, on a scale by logarithms"));
-        }
-    }
-    Ok(Values::Range { from: low, to: high, log, time })
 }
 
 #[cfg(test)]

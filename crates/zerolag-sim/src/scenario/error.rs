@@ -131,7 +131,7 @@ impl fmt::Display for DidYouMean<'_> {
 
 /// Of these names the one that looks most like `found`, if any looks like it at all: by common beginnings and
 /// letters, or because one slip of the finger lies between them.
-pub(crate) fn nearest<'n>(found: &str, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
+pub fn nearest<'n>(found: &str, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
     let found = found.to_lowercase();
     let likeness = |name: &str| {
         let name = name.to_lowercase();

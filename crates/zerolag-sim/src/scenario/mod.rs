@@ -86,7 +86,7 @@ use zerolag_core::latency::LatencyNice;
 use zerolag_core::topology::Topology;
 use zerolag_core::units::{Instant, Nanos};
 
-pub use error::{Fault, ScenarioError};
+pub use error::{Fault, ScenarioError, nearest};
 pub use models::{ModelPart, Watches};
 pub use setup::Files;
 pub use tasks::RtAppPart;

@@ -363,6 +363,11 @@ impl<'t> Entry<'t> {
         self.error(Fault::Value { key, found, accepted: accepted.to_string(), nearest: near })
     }
 
+    /// Where the value stands.
+    pub fn place(&self) -> Place {
+        self.source.place(self.value.span().start)
+    }
+
     /// An error about the value.
     pub fn error(&self, fault: Fault) -> ScenarioError {
         self.source.error(self.value.span(), fault)

@@ -102,7 +102,7 @@ fn what_is_no_sweep_is_refused_with_its_place() {
         (&format!("{HEAD}{axis}values = [\"6.1\", \"6.1\"]\n"), "each value once"),
         (&format!("{HEAD}{axis}values = [\"6.1\"]\nsteps = 3\n"), "value by value"),
         (&format!("{HEAD}{axis}"), "'from' and 'to'"),
-        (&format!("{HEAD}{axis}values = [\"7.1\"]\n"), "sweep.toml: kernel = 7.1: there are"),
+        (&format!("{HEAD}{axis}values = [\"7.1\"]\n"), "sweep.toml:4:7: kernel = 7.1: there are"),
         (&format!("{HEAD}{axis}values = [\"6.1\"]\n{axis}values = [\"6.12\"]\n"), "'kernel' is chosen twice"),
         (
             &format!("{HEAD}[[axis]]\nkey = \"workload:z:nice\"\nvalues = [1]\n"),
