@@ -17,6 +17,7 @@ mod scenario;
 mod series;
 mod store;
 mod sweep;
+mod tuning;
 
 /// The engine. Use what `zerolag` has.
 #[pyo3::pymodule]
@@ -35,7 +36,9 @@ mod _engine {
     #[pymodule_export]
     use crate::store::Store;
     #[pymodule_export]
-    use crate::sweep::Sweep;
+    use crate::sweep::{Sweep, run_all};
+    #[pymodule_export]
+    use crate::tuning::{Targets, Tuning};
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The result store of studies.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -90,6 +91,12 @@ impl Store {
             let rows = runs.iter().map(|(case, seed, outcome)| (&*case.0, *seed, outcome.0.clone()));
             store.add_runs(&rows.collect::<Vec<_>>()).map_err(|e| raise(&e))
         })
+    }
+
+    /// The figures of a run by name, or None if it has not been done.
+    fn figures(&self, case: &Case, seed: u64) -> PyResult<Option<BTreeMap<String, f64>>> {
+        let found = self.look()?.figures(&case.0, seed).map_err(|e| raise(&e))?;
+        Ok(found.map(|(_, figures)| figures))
     }
 
     /// The seeds with which a case has been run, in order.

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Sweeps: which runs a file asks for, and doing them here.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyMapping, PyString};
 use zerolag_study::figures;
 use zerolag_study::study::{Means, Progress, Shard, Study};
 use zerolag_study::sweep;
 
 use crate::case::Case;
 use crate::error::{self, raise};
+use crate::scenario;
 use crate::store::Store;
 
-/// A scenario at many points, from a file (docs/sweep.md). All points are checked when it is read.
+/// What a sweep or a tuning is called that has no file.
+pub(crate) const NAMELESS: &str = "dict";
+
+/// A scenario at many points, from a file (docs/sweep.md), or a dictionary of the same form whose `scenario` may be
+/// a dictionary too. All points are checked when it is read.
 ///
 /// Its runs are all `cases` with all `seeds`; its length is their number.
 ///
@@ -27,8 +35,14 @@ pub(crate) struct Sweep(sweep::Sweep);
 #[pymethods]
 impl Sweep {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        py.detach(|| sweep::read(&path)).map(Self).map_err(|e| raise(&e))
+    fn new(given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let swept = match Given::of(given)? {
+            Given::File(path) => given.py().detach(|| sweep::read(&path)),
+            Given::Text(text, base) => {
+                given.py().detach(|| sweep::parse(NAMELESS, text.as_bytes(), base.as_base()))
+            }
+        };
+        swept.map(Self).map_err(|e| raise(&e))
     }
 
     /// What varies, in the order of the file.
@@ -90,6 +104,69 @@ impl Sweep {
         })?;
         py.import("json")?.call_method1("loads", (text,))
     }
+}
+
+/// A sweep or a tuning as a user gives it.
+pub(crate) enum Given {
+    File(PathBuf),
+    Text(String, Scenario),
+}
+
+/// The scenario of a sweep that is given as a dictionary.
+pub(crate) enum Scenario {
+    /// Its file is named in the dictionary.
+    Named,
+    Case(Case),
+}
+
+impl Given {
+    pub(crate) fn of(given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let Ok(mapping) = given.cast::<PyMapping>() else {
+            return given.extract().map(Self::File).map_err(|_| {
+                PyTypeError::new_err("accepted: a path, or a dictionary of the same form as such a file")
+            });
+        };
+        let plain = given.py().get_type::<PyDict>().call1((mapping,))?.cast_into::<PyDict>()?;
+        let base = match plain.get_item("scenario")? {
+            Some(scenario) if !scenario.is_instance_of::<PyString>() => {
+                plain.del_item("scenario")?;
+                Scenario::Case(Case::of(&scenario, BTreeMap::new())?)
+            }
+            _ => Scenario::Named,
+        };
+        Ok(Self::Text(scenario::text(plain.as_mapping())?, base))
+    }
+}
+
+impl Scenario {
+    /// Files that a dictionary names are looked for in the current directory.
+    pub(crate) fn as_base(&self) -> sweep::Base<'static> {
+        match self {
+            Self::Named => sweep::Base::In(Path::new("")),
+            Self::Case(case) => sweep::Base::Given(Box::new(case.0.case().clone())),
+        }
+    }
+}
+
+/// Do all runs of these cases with these seeds that are not in the store, and put them there. Returns how many that
+/// were.
+///
+/// Args:
+///     store: where results go.
+///     jobs: how many runs at a time; as many as there are CPUs without.
+///     progress: is called with how many runs are done, and how many there are.
+#[pyfunction]
+#[pyo3(signature = (cases, seeds, store, *, jobs=None, progress=None))]
+pub(crate) fn run_all(
+    py: Python<'_>,
+    cases: Vec<Case>,
+    seeds: Vec<u64>,
+    store: &mut Store,
+    jobs: Option<NonZeroUsize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<usize> {
+    let study = Study { cases: cases.iter().map(|case| (*case.0).clone()).collect(), seeds };
+    do_all(py, &study, store, jobs, progress)
 }
 
 /// Does what is not in the store yet. Returns how many runs that were.

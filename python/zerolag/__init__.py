@@ -12,6 +12,8 @@ The same engine as the command `zerolag`: the same input and seed give the same 
 Times are simulated, and stand with their unit in the name of what holds them.
 """
 
+from typing import TYPE_CHECKING
+
 from zerolag._engine import (
     EVENT_KINDS,
     Benchmark,
@@ -21,29 +23,52 @@ from zerolag._engine import (
     Run,
     Store,
     Sweep,
+    Targets,
+    Tuning,
     __version__,
     benchmark,
     compare,
     run,
 )
-from zerolag.errors import Error, InputError, StoreError, StuckError, VersionError
+from zerolag._progress import ProgressBar
+from zerolag._sweep import sweep
+from zerolag.errors import ClusterError, Error, InputError, StoreError, StuckError, VersionError
+
+if TYPE_CHECKING:
+    from zerolag._tune.tune import tune
 
 __all__ = [
     "EVENT_KINDS",
     "Benchmark",
     "Case",
+    "ClusterError",
     "Comparison",
     "Error",
     "InputError",
     "Outcome",
+    "ProgressBar",
     "Run",
     "Store",
     "StoreError",
     "StuckError",
     "Sweep",
+    "Targets",
+    "Tuning",
     "VersionError",
     "__version__",
     "benchmark",
     "compare",
     "run",
+    "sweep",
+    "tune",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Optuna takes a second to be imported, and need not be there.
+    if name == "tune":
+        from zerolag._tune.tune import tune
+
+        globals()["tune"] = tune
+        return tune
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

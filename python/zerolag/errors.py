@@ -58,3 +58,7 @@ class StuckError(Error):
 
 class VersionError(Error):
     """Results of different versions of zerolag would be mixed."""
+
+
+class ClusterError(Error):
+    """Runs on a cluster did not end: its scheduler is lost, or a run takes its workers down."""
