@@ -94,8 +94,8 @@ impl Store {
     }
 
     /// The figures of a run by name, or None if it has not been done.
-    fn figures(&self, case: &Case, seed: u64) -> PyResult<Option<BTreeMap<String, f64>>> {
-        let found = self.look()?.figures(&case.0, seed).map_err(|e| raise(&e))?;
+    fn figures(&self, py: Python<'_>, case: &Case, seed: u64) -> PyResult<Option<BTreeMap<String, f64>>> {
+        let found = self.with(py, |store| store.figures(&case.0, seed).map_err(|e| raise(&e)))?;
         Ok(found.map(|(_, figures)| figures))
     }
 

@@ -161,7 +161,7 @@ pub(crate) fn run_all(
     py: Python<'_>,
     cases: Vec<Case>,
     seeds: Vec<u64>,
-    store: &mut Store,
+    store: &Store,
     jobs: Option<NonZeroUsize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<usize> {

@@ -25,10 +25,13 @@ __all__ = [
     "Run",
     "Store",
     "Sweep",
+    "Targets",
+    "Tuning",
     "__version__",
     "benchmark",
     "compare",
     "run",
+    "run_all",
 ]
 
 EVENT_KINDS: Final[tuple[str, ...]]

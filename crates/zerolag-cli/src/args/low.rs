@@ -20,6 +20,7 @@ mod stat;
 pub(crate) mod study;
 mod sweep;
 mod timehist;
+mod tune;
 mod workload;
 
 pub(crate) use capture::Capture;
@@ -37,6 +38,7 @@ pub(crate) use soak::Soak;
 pub(crate) use stat::{Sort, Stat};
 pub(crate) use sweep::{Sweep, SweepCommand, SweepMerge};
 pub(crate) use timehist::Timehist;
+pub(crate) use tune::Tune;
 pub(crate) use workload::Workload;
 
 use std::path::PathBuf;
@@ -72,6 +74,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Run a scenario at many points of a space of choices and keep the results in one file.
     Sweep(Sweep),
+    /// Look for settings that reach what is wanted, confirm the best with other seeds, and say how to set them.
+    Tune(Tune),
     /// Replay a recording and show what was measured beside what is simulated.
     Replay(Replay),
     /// Run experiments that were published, and print published and simulated figures side by side.

@@ -23,6 +23,7 @@ mod study;
 mod sweep;
 mod timehist;
 mod topology;
+mod tune;
 
 use std::io::Write;
 
@@ -35,6 +36,7 @@ pub(crate) fn run(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args, out),
         Command::Compare(args) => compare::run(&args, out),
         Command::Sweep(args) => sweep::run(&args, out),
+        Command::Tune(args) => tune::run(&args),
         Command::Replay(args) => replay::run(&args, out),
         Command::Reproduce(args) => reproduce::run(&args, out),
         Command::Capture(args) => capture::run(&args, out),

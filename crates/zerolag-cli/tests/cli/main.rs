@@ -18,3 +18,4 @@ mod soak;
 mod support;
 mod sweep;
 mod topology;
+mod tune;
