@@ -89,7 +89,11 @@ impl Scheduler {
             let part = own + load;
             let shares = rules.table(group.shares) as i64;
             load = if whole > 0 && part < whole { part.wrapping_mul(shares) / whole } else { shares };
-            load = load.max(Shares::MIN.get() as i64) - entity.avg.load_avg as i64;
+            // The floor is an unsigned number, against which what would be negative counts as huge.
+            if (load as u64) < Shares::MIN.get() {
+                load = Shares::MIN.get() as i64;
+            }
+            load -= entity.avg.load_avg as i64;
             total = 0;
             at = entity.parent;
         }
