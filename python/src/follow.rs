@@ -88,7 +88,7 @@ impl Listener<PyErr> for Ear {
         Ok(())
     }
 
-    fn stepped(&mut self, sim: &Sim) -> PyResult<()> {
+    fn stepped(&mut self, sim: &mut Sim) -> PyResult<()> {
         self.pulse.beat(sim.now().0)
     }
 }

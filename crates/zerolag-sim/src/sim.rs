@@ -43,6 +43,7 @@ use crate::frequency::Frequencies;
 use crate::machine::{Machine, Report};
 use crate::note::Note;
 use crate::rng::mix;
+use crate::script::{RecordError, Recorder};
 use crate::workload::{TemplateId, Workload, WorkloadError};
 
 pub use crate::machine::{Change, Clock, Holder, OPERATIONS_AT_ONCE, Stop, TaskChange, Wait, WaitingFor};
@@ -144,6 +145,17 @@ impl Stats {
     }
 }
 
+/// Why a simulation cannot be recorded as an event script.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecordedError {
+    /// It cannot be run.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// It cannot be written down.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
 /// A simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sim {
@@ -156,6 +168,31 @@ impl Sim {
     /// # Errors
     /// If the workload makes no sense on this machine.
     pub fn new(setup: Setup, workload: Workload) -> Result<Self, WorkloadError> {
+        Self::check(&setup, &workload)?;
+        Ok(Self { machine: Machine::new(&setup, workload, None) })
+    }
+
+    /// As [`Sim::new`]; what the scheduler is asked to do is written down as an event script, in the language
+    /// of oracle/FORMAT.md, so that the kernel's own code can be asked to do the same.
+    ///
+    /// # Errors
+    /// If the workload makes no sense on this machine, or the language has no words for the machine or its
+    /// configuration.
+    pub fn recorded(setup: Setup, workload: Workload) -> Result<Self, RecordedError> {
+        Self::check(&setup, &workload)?;
+        let recorder = Recorder::new(&setup.config, &setup.topology)?;
+        Ok(Self { machine: Machine::new(&setup, workload, Some(recorder)) })
+    }
+
+    /// The script since this was last asked for.
+    ///
+    /// # Errors
+    /// If something happened that the language has no words for.
+    pub fn take_script(&mut self) -> Result<String, RecordError> {
+        self.machine.take_record()
+    }
+
+    fn check(setup: &Setup, workload: &Workload) -> Result<(), WorkloadError> {
         workload.check(&CpuSet::first_n(setup.topology.cpu_count()))?;
         if setup.config.variants.bandwidth.is_none()
             && let Some((_, group)) = workload.groups.iter().find(|(_, g)| g.limit.is_some())
@@ -163,7 +200,7 @@ impl Sim {
             let error = BandwidthError::NotInKernel;
             return Err(WorkloadError::Limit { path: group.path.clone(), error });
         }
-        Ok(Self { machine: Machine::new(&setup, workload) })
+        Ok(())
     }
 
     /// Handles the next event if it is due by `end`. Returns whether there was one.

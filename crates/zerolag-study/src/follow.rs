@@ -25,7 +25,7 @@ pub trait Listener<E> {
     ///
     /// # Errors
     /// If the run is not to go on.
-    fn stepped(&mut self, _sim: &Sim) -> Result<(), E> {
+    fn stepped(&mut self, _sim: &mut Sim) -> Result<(), E> {
         Ok(())
     }
 }

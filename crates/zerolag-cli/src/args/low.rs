@@ -131,13 +131,17 @@ pub(crate) struct Run {
     pub(crate) trace_format: Option<Format>,
     #[command(flatten)]
     pub(crate) counters: Counters,
+    /// Also write what the scheduler is asked to do to this file, as an event script that `zerolag script` and the
+    /// kernel's own code (oracle/) can run. Of Linux 6.1 and later.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
     /// At this time, print the run queues as /sys/kernel/debug/sched/debug shows them; with a task's name or
     /// pattern after a colon (1s:hog-*), /proc/PID/sched of the tasks that it matches and that have not
     /// ended. In the layout of 6.1 or 6.12, without schedstats. May be given several times.
     #[arg(long = "dump", value_name = "TIME[:TASK]", value_parser = dump)]
     pub(crate) dumps: Vec<Dump>,
     /// Show the run in the terminal, to be played, stepped and wound back, instead of its figures.
-    #[arg(long, conflicts_with_all = ["json", "out", "trace"])]
+    #[arg(long, conflicts_with_all = ["json", "out", "trace", "events"])]
     pub(crate) watch: bool,
     /// Print JSON instead of tables (schema zerolag.run/1, see docs/json.md).
     #[arg(long)]
@@ -179,6 +183,9 @@ pub(crate) struct Script {
     /// The kernel whose scheduler runs it; with bw added, quotas can be set and bandwidth is printed.
     #[arg(long, value_name = "K", default_value = "6.12", value_parser = build())]
     pub(crate) kernel: Build,
+    /// Write out what each line gives at once, for a program that decides by it what the next line is.
+    #[arg(long)]
+    pub(crate) flush: bool,
     #[command(flatten)]
     pub(crate) output: ScriptOutput,
 }

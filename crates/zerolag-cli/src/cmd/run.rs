@@ -17,6 +17,7 @@ use zerolag_study::report::Watcher;
 use crate::args::high::workload::Input;
 use crate::args::low;
 use crate::failure::Failure;
+use crate::file::NewFile;
 use crate::guard::Guard;
 use crate::report::text;
 use crate::simulate::{self, Names};
@@ -26,7 +27,11 @@ use crate::watch;
 /// Runs the workload.
 pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
     let input = Input::read(&args.file, &args.workload, args.out.is_some())?;
-    let mut sim = input.scenario.simulate().map_err(Failure::input)?;
+    let scenario = &input.scenario;
+    let mut sim = match args.events {
+        None => scenario.simulate().map_err(Failure::input)?,
+        Some(_) => scenario.simulate_recorded().map_err(Failure::input)?,
+    };
     let dumps = dumps::take(&args.dumps, &sim, Instant(input.scenario.duration.0))?;
     if args.watch {
         return watch::watch(sim, input.end()?);
@@ -37,11 +42,13 @@ pub(crate) fn run(args: &low::Run, out: &mut dyn Write) -> Result<(), Failure> {
     let guard = args.check.then(|| Guard::new(&input.scenario));
     let trace = args.trace.as_ref().map(|path| TraceFile::create(path, args.trace_format, &args.counters));
     let trace = trace.transpose()?;
+    let script = args.events.as_deref().map(NewFile::create).transpose()?;
     let watcher = Watcher::new(&sim);
-    let mut listeners = Listeners { watcher, rtapp, guard, names: Names::default(), trace };
+    let mut listeners = Listeners { watcher, rtapp, guard, names: Names::default(), trace, script };
     let watches = simulate::drive(&mut sim, end, watches, &mut listeners)?;
-    let Listeners { watcher, rtapp, trace, .. } = listeners;
+    let Listeners { watcher, rtapp, trace, script, .. } = listeners;
     trace.map(TraceFile::finish).transpose()?;
+    script.map(NewFile::finish).transpose()?;
     let record = rtapp.map(|o| o.finish(sim.now(), sim.stop().is_none(), |task| sim.task_name(task)));
 
     let report = watcher.finish(&input.scenario, input.machine.clone(), &sim, watches, dumps);
@@ -65,6 +72,8 @@ struct Listeners<'a> {
     guard: Option<Guard>,
     names: Names,
     trace: Option<TraceFile>,
+    /// The event script.
+    script: Option<NewFile>,
 }
 
 impl Listener<Failure> for Listeners<'_> {
@@ -84,6 +93,12 @@ impl Listener<Failure> for Listeners<'_> {
         if let Some(rtapp) = &mut self.rtapp {
             rtapp.note(note);
         }
+    }
+
+    fn stepped(&mut self, sim: &mut Sim) -> Result<(), Failure> {
+        let Some(file) = &mut self.script else { return Ok(()) };
+        let text = sim.take_script().map_err(Failure::input)?;
+        file.write_all(text.as_bytes()).map_err(|e| file.failure(e))
     }
 }
 

@@ -20,7 +20,12 @@ pub(crate) fn run(args: &low::Script, mut out: &mut dyn Write) -> Result<(), Fai
     };
     let source = Source::new(&args.file);
     let input = source.open()?;
-    script::run(args.kernel, output, input, &mut out).map_err(|e| match e {
+    let ran = if args.flush {
+        script::run_in_step(args.kernel, output, input, &mut out)
+    } else {
+        script::run(args.kernel, output, input, &mut out)
+    };
+    ran.map_err(|e| match e {
         RunError::Script(error) => source.failure(error),
         RunError::Io(error) => error.into(),
     })

@@ -91,6 +91,11 @@ impl Scheduler {
         true
     }
 
+    /// Tasks are on the CPU's wake list.
+    pub fn has_wakeups(&self, cpu: CpuId) -> bool {
+        !self.wake_lists[cpu].is_empty()
+    }
+
     /// The inter-processor interrupt: takes up the tasks on the CPU's wake list.
     pub fn finish_wakeups(&mut self, now: Instant, cpu: CpuId) {
         self.at(now);

@@ -182,13 +182,8 @@ impl Machine {
 
     fn change(&mut self, change: &Change) {
         match change {
-            Change::Feature { feature, on } => self.scheduler.config_mut().features.set(*feature, *on),
-            Change::Tunable { tunable, value } => {
-                let online = self.scheduler.online().len();
-                let config = self.scheduler.config_mut();
-                tunable.set(&mut config.tunables, *value);
-                config.tunables_written(online);
-            }
+            Change::Feature { feature, on } => self.scheduler.set_feature(self.now, *feature, *on),
+            Change::Tunable { tunable, value } => self.scheduler.set_tunable(self.now, *tunable, *value),
             // An idle group's shares are fixed, as the kernel has it.
             Change::Shares { group, shares } => _ = self.scheduler.set_shares(self.now, *group, *shares),
             Change::Idle { group, idle } => _ = self.scheduler.set_idle(self.now, *group, *idle),
@@ -212,10 +207,7 @@ impl Machine {
         match change {
             TaskChange::Nice(nice) => self.scheduler.set_nice(now, task, *nice),
             TaskChange::Policy(policy) => self.scheduler.set_policy(now, task, *policy),
-            TaskChange::Slice(slice) => {
-                let policy = self.scheduler.tasks()[task].policy;
-                self.scheduler.set_attributes(now, task, policy, *slice);
-            }
+            TaskChange::Slice(slice) => self.scheduler.set_slice(now, task, *slice),
             TaskChange::Affinity(cpus) => {
                 // Whoever does this sits on the CPU where the task is.
                 let this_cpu = self.scheduler.tasks()[task].cpu;

@@ -31,7 +31,9 @@ impl Machine {
         if mem::take(&mut self.cpus[cpu].unthrottles) {
             self.scheduler.finish_unthrottling(self.now, cpu);
         }
-        self.scheduler.finish_wakeups(self.now, cpu);
+        if self.scheduler.has_wakeups(cpu) {
+            self.scheduler.finish_wakeups(self.now, cpu);
+        }
         self.take_effects();
         self.resume(cpu);
     }

@@ -35,6 +35,7 @@ mod channel;
 mod clock;
 mod control;
 mod cpu;
+mod driver;
 mod hotplug;
 mod interrupt;
 mod perform;
@@ -59,12 +60,14 @@ pub use task::WaitingFor;
 
 use self::clock::Clocks;
 use self::cpu::{Cpu, Rate};
+use self::driver::Driver;
 use self::shared::Shared;
 use self::task::{Doing, Task};
 use self::timers::Deed;
 use crate::costs::Costs;
 use crate::note::{Note, NoteKind};
 use crate::queue::{Queue, Rank};
+use crate::script::{RecordError, Recorder};
 use crate::sim::{Setup, Stats};
 use crate::workload::{TemplateId, Workload};
 
@@ -128,7 +131,7 @@ const CONTROL: usize = 0;
 /// The machine. See the [module](self).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
-    pub(crate) scheduler: Scheduler,
+    pub(crate) scheduler: Driver,
     pub(crate) now: Instant,
     queue: Queue,
     cpus: IdVec<CpuId, Cpu>,
@@ -158,7 +161,8 @@ pub(crate) struct Machine {
 
 impl Machine {
     /// A machine at rest. The workload has been checked against its CPUs.
-    pub(crate) fn new(setup: &Setup, workload: Workload) -> Self {
+    /// `recorder` writes down what the scheduler is asked to do.
+    pub(crate) fn new(setup: &Setup, workload: Workload, recorder: Option<Recorder>) -> Self {
         let topology = &setup.topology;
         let scheduler = Scheduler::new(setup.config.clone(), topology.clone());
         let count = topology.cpu_count();
@@ -174,7 +178,7 @@ impl Machine {
             })
             .collect();
         let mut machine = Self {
-            scheduler,
+            scheduler: Driver::new(scheduler, recorder),
             now: Instant::ZERO,
             queue: Queue::new(1 + count * Due::ALL.len(), setup.ties),
             cpus,
@@ -217,6 +221,11 @@ impl Machine {
     pub(crate) fn set_reporting(&mut self, on: bool) {
         self.reporting = on;
         self.scheduler.set_tracing(on);
+    }
+
+    /// What has been written down since this was last asked for.
+    pub(crate) fn take_record(&mut self) -> Result<String, RecordError> {
+        self.scheduler.take_record()
     }
 
     /// Handles the next event if it is due by `end`. Returns whether there was one.

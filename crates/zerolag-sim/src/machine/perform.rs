@@ -263,10 +263,7 @@ impl Machine {
         match attribute {
             Attribute::Nice(nice) => self.scheduler.set_nice(now, task, nice),
             Attribute::Policy(policy) => self.scheduler.set_policy(now, task, policy),
-            Attribute::Slice(slice) => {
-                let policy = self.scheduler.tasks()[task].policy;
-                self.scheduler.set_attributes(now, task, policy, slice);
-            }
+            Attribute::Slice(slice) => self.scheduler.set_slice(now, task, slice),
             Attribute::Scheduling { policy, nice, slice } => {
                 self.scheduler.set_nice(now, task, nice);
                 self.scheduler.set_attributes(now, task, policy, slice);

@@ -94,7 +94,7 @@ pub use tasks::RtAppPart;
 use self::names::Names;
 use self::section::{Section, Source};
 use crate::machines::Place;
-use crate::sim::{Change, Setup, Sim};
+use crate::sim::{Change, RecordedError, Setup, Sim};
 use crate::workload::{Template, Workload};
 
 /// The duration of a scenario that ends when its models are over, whenever that is.
@@ -191,10 +191,24 @@ impl Scenario {
             place: Place::default(),
             fault: Box::new(e.into()),
         })?;
+        self.schedule_changes(&mut sim);
+        Ok(sim)
+    }
+
+    /// The same, with what the scheduler is asked to do written down as an event script.
+    ///
+    /// # Errors
+    /// As [`Sim::recorded`].
+    pub fn simulate_recorded(&self) -> Result<Sim, RecordedError> {
+        let mut sim = Sim::recorded(self.setup.clone(), self.workload.clone())?;
+        self.schedule_changes(&mut sim);
+        Ok(sim)
+    }
+
+    fn schedule_changes(&self, sim: &mut Sim) {
         for (at, change) in &self.changes {
             sim.change_at(*at, change.clone());
         }
-        Ok(sim)
     }
 }
 

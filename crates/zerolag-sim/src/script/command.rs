@@ -2,12 +2,13 @@
 //! The lines of a script as data.
 
 use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::fair::bandwidth::BandwidthTimer;
 use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 
 /// One line of a script, after the machine words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Changes what is printed or how the script is run; no event.
     Setting(Setting),
     /// Changes the clock or the CPU that events happen on; no event.
@@ -19,7 +20,7 @@ pub(super) enum Command {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Setting {
+pub(crate) enum Setting {
     Mode(super::Output),
     /// In hash mode, hash events whose number is a multiple of this.
     Every(u64),
@@ -27,6 +28,8 @@ pub(super) enum Setting {
     Anchor(bool),
     /// Act on rescheduling and the idle loop by itself.
     Auto(bool),
+    /// Interrupts, softirqs, stoppers and timers wait until they are asked for.
+    Raw(bool),
     /// Count what happens.
     Stats(bool),
     Feature {
@@ -45,14 +48,14 @@ pub(super) enum Setting {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     Clock { ns: u64 },
     Advance { ns: u64 },
     Cpu(u32),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Query {
+pub(crate) enum Query {
     Show(Option<u32>),
     /// What the kernel's files say of the run queues, or of a task.
     Debug(Option<u64>),
@@ -63,19 +66,30 @@ pub(super) enum Query {
 
 /// What a `task` line says of the new task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct NewTask {
-    pub(super) group: u64,
-    pub(super) nice: Nice,
-    pub(super) policy: Policy,
-    pub(super) slice_ns: u64,
-    pub(super) latency_nice: LatencyNice,
-    pub(super) cpu: Option<u32>,
-    pub(super) pin: bool,
-    pub(super) cpus: Option<CpuSet>,
+pub(crate) struct NewTask {
+    pub(crate) group: u64,
+    pub(crate) nice: Nice,
+    pub(crate) policy: Policy,
+    pub(crate) slice_ns: u64,
+    pub(crate) latency_nice: LatencyNice,
+    pub(crate) cpu: Option<u32>,
+    pub(crate) pin: bool,
+    pub(crate) cpus: Option<CpuSet>,
+}
+
+/// What an interrupt from another CPU brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ipi {
+    /// Tasks on the wake list.
+    Wake,
+    /// The order to balance for idle CPUs.
+    Kick,
+    /// Queues to unthrottle.
+    Unthrottle,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(crate) enum Event {
     Dump,
     Group {
         group: u64,
@@ -109,7 +123,9 @@ pub(super) enum Event {
         task: u64,
         sync: bool,
     },
-    Sleep,
+    Sleep {
+        io: bool,
+    },
     Exit,
     /// The running task replaces its program.
     Exec,
@@ -121,6 +137,17 @@ pub(super) enum Event {
     /// goes on.
     Nohz {
         what: u64,
+    },
+    /// What was sent to this CPU arrives.
+    Ipi(Ipi),
+    /// Softirqs that were raised on this CPU are done.
+    Softirq,
+    /// This CPU's stopper does what it was first asked for.
+    Stopper,
+    /// A timer of a group's bandwidth fires, if it is due.
+    Timer {
+        group: u64,
+        timer: BandwidthTimer,
     },
     Offline {
         cpu: u32,
@@ -168,7 +195,7 @@ pub(super) enum Event {
 
 impl Event {
     /// The verb and, if there is one, the id that the event line shows.
-    pub(super) fn label(&self) -> (&'static str, Option<u64>) {
+    pub(crate) fn label(&self) -> (&'static str, Option<u64>) {
         match *self {
             Self::Dump => ("dump", None),
             Self::Group { group, .. } => ("group", Some(group)),
@@ -178,13 +205,17 @@ impl Event {
             Self::Task { task, .. } => ("task", Some(task)),
             Self::Fork { task } => ("fork", Some(task)),
             Self::Wake { task, .. } => ("wake", Some(task)),
-            Self::Sleep => ("sleep", None),
+            Self::Sleep { .. } => ("sleep", None),
             Self::Exit => ("exit", None),
             Self::Exec => ("exec", None),
             Self::Tick => ("tick", None),
             Self::TickAll => ("tickall", None),
             Self::Warm => ("warm", None),
             Self::Nohz { .. } => ("nohz", None),
+            Self::Ipi(_) => ("ipi", None),
+            Self::Softirq => ("softirq", None),
+            Self::Stopper => ("stopper", None),
+            Self::Timer { group, .. } => ("timer", Some(group)),
             Self::Offline { cpu } => ("offline", Some(u64::from(cpu))),
             Self::Online { cpu } => ("online", Some(u64::from(cpu))),
             Self::Resched { .. } => ("resched", None),
@@ -201,7 +232,7 @@ impl Event {
     }
 
     /// The word that makes it depend on latency nice, if it does.
-    pub(super) fn latency_word(&self) -> Option<&'static str> {
+    pub(crate) fn latency_word(&self) -> Option<&'static str> {
         match self {
             Self::LatencyNice { .. } | Self::GroupLatencyNice { .. } => Some(self.label().0),
             Self::Group { latency_nice: Some(_), .. } => Some("latnice"),

@@ -66,6 +66,17 @@ impl Interpreter {
         }
     }
 
+    /// The scheduler, once the clock is there.
+    #[cfg(test)]
+    pub(super) fn scheduler_at(
+        &mut self,
+        now: zerolag_core::units::Instant,
+    ) -> &zerolag_core::scheduler::Scheduler {
+        let machine = self.machine.as_mut().expect("lines were carried out");
+        assert_eq!(machine.now(), now);
+        machine.settled()
+    }
+
     /// Carries out one line.
     pub(super) fn line(&mut self, line: &str, out: &mut impl Write) -> Result<(), Stop> {
         let words = parse::words(line);
@@ -190,6 +201,7 @@ impl Interpreter {
                 machine.woken_from = if on { WokenFrom::Interrupt } else { WokenFrom::Process };
             }
             Setting::Auto(on) => self.auto = on,
+            Setting::Raw(on) => self.machine()?.set_raw(on),
             Setting::FairServer(true) => {
                 return Err(ScriptFault::Unsupported { word: "fair_server", kernel: kernel.name() });
             }

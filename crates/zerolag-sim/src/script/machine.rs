@@ -4,6 +4,8 @@
 //! Interrupts between CPUs arrive at the end of the event that causes them, in order, each followed by the
 //! softirqs of its CPU; softirqs that a tick raises come first.
 //!
+//! With `raw`, they arrive when the script says so, and softirqs, the stopper and timers wait likewise.
+//!
 //! With `auto`, CPUs then act by themselves, in ascending order until nothing changes: whoever should
 //! reschedule does; whoever has come to the idle task enters the idle loop.
 
@@ -13,6 +15,7 @@ use zerolag_core::balance::NohzScheme;
 use zerolag_core::balance::nohz::BlockedDeed;
 use zerolag_core::config::Config;
 use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::fair::bandwidth::BandwidthTimer;
 use zerolag_core::group::Shares;
 use zerolag_core::ids::{CpuId, GroupId, Id, IdVec, TaskId};
 use zerolag_core::latency::{LatencyError, LatencyNice};
@@ -22,7 +25,7 @@ use zerolag_core::topology::Topology;
 use zerolag_core::units::{Instant, Nanos};
 use zerolag_core::variants::LoadHistory;
 
-use super::command::{Event, NewTask, Place};
+use super::command::{Event, Ipi, NewTask, Place};
 use super::error::ScriptFault;
 use super::names::Names;
 use super::timers::{Timer, Timers};
@@ -51,6 +54,7 @@ pub(super) struct Machine {
     /// The CPU that executes at the moment; timers that are set interrupt it.
     executing: CpuId,
     auto: bool,
+    raw: bool,
     /// What the idle loops of the CPUs are doing, with `auto`.
     idle: IdVec<CpuId, IdleLoop>,
     interrupts: VecDeque<Effect>,
@@ -100,6 +104,7 @@ impl Machine {
             cpu: CpuId(0),
             executing: CpuId(0),
             auto: false,
+            raw: false,
             idle,
             interrupts: VecDeque::new(),
             softirqs: BTreeSet::new(),
@@ -107,6 +112,12 @@ impl Machine {
             blocked_deeds: Vec::new(),
             returning: BTreeSet::new(),
         }
+    }
+
+    /// With `raw` nothing happens by itself, and what wakes on an idle CPU is an interrupt.
+    pub(super) fn set_raw(&mut self, on: bool) {
+        self.raw = on;
+        self.scheduler.config_mut().idle_cpus_are_interrupted = on;
     }
 
     pub(super) fn now(&self) -> Instant {
@@ -124,6 +135,13 @@ impl Machine {
 
     fn all_cpus(&self) -> CpuSet {
         CpuSet::first_n(self.idle.len())
+    }
+
+    /// The scheduler, whose effects have all been taken.
+    #[cfg(test)]
+    pub(super) fn settled(&mut self) -> &Scheduler {
+        self.collect();
+        &self.scheduler
     }
 
     /// Sorts the effects of what has just happened.
@@ -158,46 +176,86 @@ impl Machine {
     }
 
     fn run_softirqs(&mut self, cpu: CpuId) {
+        if !self.raw {
+            self.softirqs_now(cpu);
+        }
+    }
+
+    /// Returns whether there was one.
+    fn softirqs_now(&mut self, cpu: CpuId) -> bool {
         let before = self.execute_on(cpu);
+        let mut any = false;
         while self.softirqs.remove(&cpu) {
+            any = true;
             self.scheduler.softirq(self.now, cpu);
             self.collect();
         }
         self.execute_on(before);
+        any
+    }
+
+    /// What a CPU is sent arrives, so much of it at most. Returns 1 if there was any.
+    fn deliver(&mut self, max: usize, brings: impl Fn(&Effect) -> bool) -> i64 {
+        self.collect();
+        let (mut count, mut at) = (0, 0);
+        while at < self.interrupts.len() && count < max {
+            if !brings(&self.interrupts[at]) {
+                at += 1;
+            } else if let Some(effect) = self.interrupts.remove(at) {
+                count += 1;
+                self.interrupt(effect);
+            }
+        }
+        i64::from(count > 0)
+    }
+
+    /// Whoever asked for this waits for the stopper, which does what it was last asked for.
+    fn finish_stop(&mut self) {
+        self.collect();
+        let asked = |e: &Effect| {
+            matches!(e, Effect::Stop { work: StopWork::Migrate { .. } | StopWork::Exec { .. }, .. })
+        };
+        let last = self.interrupts.iter().rposition(asked);
+        if let Some(effect) = last.and_then(|at| self.interrupts.remove(at)) {
+            self.interrupt(effect);
+        }
     }
 
     fn deliver_interrupts(&mut self) {
         self.collect();
-        while let Some(interrupt) = self.interrupts.pop_front() {
-            let (Effect::WakeIpi { cpu }
-            | Effect::NohzKick { cpu }
-            | Effect::UnthrottleIpi { cpu }
-            | Effect::Stop { cpu, .. }) = interrupt
-            else {
-                continue;
-            };
-            let before = self.execute_on(cpu);
-            match interrupt {
-                Effect::WakeIpi { .. } => self.scheduler.finish_wakeups(self.now, cpu),
-                Effect::NohzKick { .. } => self.scheduler.nohz_kick(self.now, cpu),
-                Effect::UnthrottleIpi { .. } => self.scheduler.finish_unthrottling(self.now, cpu),
-                Effect::Stop { work, .. } => {
-                    self.scheduler.stop(self.now, cpu, work);
-                    if self.auto
-                        && self.ticks_restart()
-                        && !self.leaves_idle_late()
-                        && self.idle[cpu].tick_off
-                    {
-                        // The idle loop was left for it.
-                        self.restart_tick(cpu);
-                        self.idle[cpu].entered = false;
-                    }
-                }
-                _ => {}
-            }
-            self.run_softirqs(cpu);
-            self.execute_on(before);
+        if self.raw {
+            return;
         }
+        while let Some(interrupt) = self.interrupts.pop_front() {
+            self.interrupt(interrupt);
+        }
+    }
+
+    fn interrupt(&mut self, interrupt: Effect) {
+        let (Effect::WakeIpi { cpu }
+        | Effect::NohzKick { cpu }
+        | Effect::UnthrottleIpi { cpu }
+        | Effect::Stop { cpu, .. }) = interrupt
+        else {
+            return;
+        };
+        let before = self.execute_on(cpu);
+        match interrupt {
+            Effect::WakeIpi { .. } => self.scheduler.finish_wakeups(self.now, cpu),
+            Effect::NohzKick { .. } => self.scheduler.nohz_kick(self.now, cpu),
+            Effect::UnthrottleIpi { .. } => self.scheduler.finish_unthrottling(self.now, cpu),
+            Effect::Stop { work, .. } => {
+                self.scheduler.stop(self.now, cpu, work);
+                if self.auto && self.ticks_restart() && !self.leaves_idle_late() && self.idle[cpu].tick_off {
+                    // The idle loop was left for it.
+                    self.restart_tick(cpu);
+                    self.idle[cpu].entered = false;
+                }
+            }
+            _ => {}
+        }
+        self.run_softirqs(cpu);
+        self.execute_on(before);
     }
 
     /// Tasks that run return to user mode, which may make CPUs reschedule.
@@ -214,6 +272,10 @@ impl Machine {
 
     /// Time passes; timers expire on the way, each at its own time.
     fn advance(&mut self, to: Instant) {
+        if self.raw {
+            self.now = to;
+            return;
+        }
         while let Some((at, Timer { cpu, group, timer })) = self.timers.expired(to) {
             self.now = self.now.max(at);
             let before = self.execute_on(cpu);
@@ -341,6 +403,10 @@ impl Machine {
         if cpu == self.cpu {
             return BUSY;
         }
+        // To empty a CPU takes its stopper, which does nothing by itself then.
+        if self.raw {
+            return INVALID;
+        }
         if online {
             self.scheduler.set_online(self.now, cpu);
         } else {
@@ -414,7 +480,7 @@ impl Machine {
                 let from = self.woken_from;
                 self.with_old_task(task, |s, t| i64::from(s.wake_from(now, cpu, t, sync, from)))
             }
-            Event::Sleep => result_of(self.scheduler.block(now, cpu, false)),
+            Event::Sleep { io } => result_of(self.scheduler.block(now, cpu, io)),
             Event::Exit => match self.scheduler.exit(now, cpu) {
                 Some(task) => {
                     self.names.forget_task(task);
@@ -434,7 +500,19 @@ impl Machine {
                 }
                 0
             }
-            Event::Exec => result_of(self.scheduler.exec(now, cpu)),
+            Event::Exec => {
+                let result = result_of(self.scheduler.exec(now, cpu));
+                if self.raw {
+                    self.finish_stop();
+                }
+                result
+            }
+            Event::Ipi(Ipi::Wake) => self.deliver(usize::MAX, |e| *e == Effect::WakeIpi { cpu }),
+            Event::Ipi(Ipi::Kick) => self.deliver(usize::MAX, |e| *e == Effect::NohzKick { cpu }),
+            Event::Ipi(Ipi::Unthrottle) => self.deliver(usize::MAX, |e| *e == Effect::UnthrottleIpi { cpu }),
+            Event::Softirq => i64::from(self.softirqs_now(cpu)),
+            Event::Stopper => self.deliver(1, |e| matches!(*e, Effect::Stop { cpu: on, .. } if on == cpu)),
+            Event::Timer { group, timer } => self.fire(group, timer),
             Event::Nohz { what } => self.nohz(cpu, what),
             Event::Offline { cpu } => self.set_online(CpuId(cpu), false),
             Event::Online { cpu } => self.set_online(CpuId(cpu), true),
@@ -471,7 +549,12 @@ impl Machine {
                 if cpus.is_empty() {
                     return INVALID;
                 }
-                self.with_old_task(task, |s, t| if s.set_affinity(now, cpu, t, cpus) { 0 } else { INVALID })
+                let result = self
+                    .with_old_task(task, |s, t| if s.set_affinity(now, cpu, t, cpus) { 0 } else { INVALID });
+                if self.raw {
+                    self.finish_stop();
+                }
+                result
             }
             Event::SetGroup { task, group } => {
                 let Some(group) = self.names.group(group) else { return INVALID };
@@ -515,6 +598,18 @@ impl Machine {
             }
             None => 0,
         }
+    }
+
+    fn fire(&mut self, number: u64, timer: BandwidthTimer) -> i64 {
+        let Some(group) = self.names.group(number).filter(|&g| g != GroupId::ROOT && self.printed.bandwidth)
+        else {
+            return INVALID;
+        };
+        let Some(Timer { cpu, .. }) = self.timers.expired_of(self.now, group, timer) else { return 0 };
+        let before = self.execute_on(cpu);
+        self.scheduler.bandwidth_timer(self.now, cpu, group, timer);
+        self.execute_on(before);
+        1
     }
 
     fn set_group_latency_nice(&mut self, number: u64, level: i64) -> i64 {

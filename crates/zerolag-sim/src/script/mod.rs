@@ -10,6 +10,8 @@
 //!                                    └── dump ── state lines ── hash
 //! ```
 //!
+//! What a simulation does can be written down as a script ([`RecordError`] says when not).
+//!
 //! Rescheduling is always an event of its own here: the interpreter acts on no effect but the interrupts that
 //! an event causes, which it delivers at its end.
 
@@ -21,13 +23,18 @@ mod interpreter;
 mod machine;
 mod names;
 mod parse;
+mod record;
 mod timers;
+mod write;
 
 use std::io::{self, BufRead, Write};
 
 pub use build::Build;
+pub(crate) use command::{Event, Ipi, Setting};
 pub use error::{ScriptError, ScriptFault};
 use interpreter::Interpreter;
+pub use record::RecordError;
+pub(crate) use record::{Recorder, group_number};
 
 /// What is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +70,27 @@ pub fn run(
     input: impl BufRead,
     out: &mut impl Write,
 ) -> Result<(), RunError> {
-    let mut interpreter = Interpreter::new(build.into(), output);
+    run_lines(build.into(), output, false, input, out)
+}
+
+/// The same for somebody who waits for what a line gives before writing the next: it is flushed.
+pub fn run_in_step(
+    build: impl Into<Build>,
+    output: Output,
+    input: impl BufRead,
+    out: &mut impl Write,
+) -> Result<(), RunError> {
+    run_lines(build.into(), output, true, input, out)
+}
+
+fn run_lines(
+    build: Build,
+    output: Output,
+    in_step: bool,
+    input: impl BufRead,
+    out: &mut impl Write,
+) -> Result<(), RunError> {
+    let mut interpreter = Interpreter::new(build, output);
     for (index, line) in input.split(b'\n').enumerate() {
         let line = line?;
         let number = index + 1;
@@ -73,6 +100,9 @@ pub fn run(
             fault: ScriptFault::NotUtf8,
         })?;
         interpreter.line(text, out).map_err(|e| e.at(number, text))?;
+        if in_step {
+            out.flush()?;
+        }
     }
     Ok(())
 }

@@ -4,12 +4,13 @@
 //! Words are separated by blanks, `#` starts a comment, numbers are decimal or `0x` hexadecimal.
 
 use zerolag_core::cpu_set::{CPUS_MAX, CpuSet};
+use zerolag_core::fair::bandwidth::BandwidthTimer;
 use zerolag_core::ids::CpuId;
 use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 
 use super::Output;
-use super::command::{Command, Event, NewTask, Place, Query, Setting};
+use super::command::{Command, Event, Ipi, NewTask, Place, Query, Setting};
 use super::error::ScriptFault;
 
 /// Every word a line can start with, machine words apart.
@@ -18,6 +19,7 @@ const WORDS: &[&str] = &[
     "every",
     "anchor",
     "auto",
+    "raw",
     "stats",
     "feature",
     "sysctl",
@@ -45,6 +47,10 @@ const WORDS: &[&str] = &[
     "tickall",
     "warm",
     "nohz",
+    "ipi",
+    "softirq",
+    "stopper",
+    "timer",
     "offline",
     "online",
     "resched",
@@ -174,6 +180,7 @@ pub(super) fn command(all: &[&str]) -> Result<Command, ScriptFault> {
         }
         "anchor" => Command::Setting(Setting::Anchor(w.flag("0 or 1")?)),
         "auto" => Command::Setting(Setting::Auto(w.flag("0 or 1")?)),
+        "raw" => Command::Setting(Setting::Raw(w.flag("0 or 1")?)),
         "stats" => match w.optional() {
             None => Command::Query(Query::Stats),
             Some(word) => Command::Setting(Setting::Stats(number(word, "0 or 1")? != 0)),
@@ -248,13 +255,39 @@ fn event(verb: &str, w: &mut Words) -> Result<Event, ScriptFault> {
             };
             Event::Wake { task, sync }
         }
-        "sleep" => Event::Sleep,
+        "sleep" => Event::Sleep {
+            io: match w.optional() {
+                None => false,
+                Some("io") => true,
+                Some(other) => return Err(bad(other, "io, or nothing")),
+            },
+        },
         "exit" => Event::Exit,
         "exec" => Event::Exec,
         "tick" => Event::Tick,
         "tickall" => Event::TickAll,
         "warm" => Event::Warm,
         "nohz" => Event::Nohz { what: w.number("0, 1 or 2")? },
+        "ipi" => {
+            const KIND: &str = "wake, kick or unthrottle";
+            Event::Ipi(match w.word(KIND)? {
+                "wake" => Ipi::Wake,
+                "kick" => Ipi::Kick,
+                "unthrottle" => Ipi::Unthrottle,
+                other => return Err(bad(other, KIND)),
+            })
+        }
+        "softirq" => Event::Softirq,
+        "stopper" => Event::Stopper,
+        "timer" => {
+            let group = w.number(GROUP)?;
+            let timer = match w.word("period or slack")? {
+                "period" => BandwidthTimer::Period,
+                "slack" => BandwidthTimer::Slack,
+                other => return Err(bad(other, "period or slack")),
+            };
+            Event::Timer { group, timer }
+        }
         "offline" => Event::Offline { cpu: w.cpu()? },
         "online" => Event::Online { cpu: w.cpu()? },
         "resched" => {
@@ -349,7 +382,9 @@ mod tests {
         assert_eq!(fault("wkae 1"), "unknown word 'wkae' (did you mean 'wake'?)");
         assert_eq!(fault("wake x"), "'x' is not a task's number");
         assert_eq!(fault("wake"), "missing argument: a task's number");
-        assert_eq!(fault("sleep 3"), "'3' is one word too many");
+        assert_eq!(fault("sleep 3"), "'3' is not io, or nothing");
+        assert_eq!(fault("stopper 3"), "'3' is one word too many");
+        assert_eq!(fault("ipi"), "missing argument: wake, kick or unthrottle");
         assert_eq!(fault("task 1 nice 99"), "'99' is not a nice level, -20 to 19");
         assert_eq!(fault("affine 1 cpus 3-1"), "'3-1' is not a list of CPUs, as in 0-3,8");
     }

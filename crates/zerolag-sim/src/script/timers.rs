@@ -35,6 +35,18 @@ impl Timers {
         let ((at, _), timer) = first.remove_entry();
         Some((at, timer))
     }
+
+    /// Takes out the first of these that expires by `now`.
+    pub(super) fn expired_of(
+        &mut self,
+        now: Instant,
+        group: GroupId,
+        timer: BandwidthTimer,
+    ) -> Option<Timer> {
+        let due = self.set.range(..=(now, u64::MAX));
+        let key = *due.into_iter().find(|(_, t)| t.group == group && t.timer == timer)?.0;
+        self.set.remove(&key)
+    }
 }
 
 #[cfg(test)]
