@@ -315,7 +315,8 @@ impl Scheduler {
             throttle.throttled_clock = Instant::ZERO;
         }
         let pool = &mut self.groups[group].bandwidth;
-        if since != Instant::ZERO {
+        // Where it counts from the first, a time of 0 is a time.
+        if counts_empty || since != Instant::ZERO {
             pool.stat.throttled_time += clock.saturating_since(since);
         }
         pool.throttled.retain(|&other| other != q);
