@@ -8,6 +8,7 @@
 
 mod args;
 mod cmd;
+mod context;
 mod explain;
 mod failure;
 mod file;

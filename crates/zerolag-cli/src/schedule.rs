@@ -18,16 +18,18 @@ use zerolag_trace::{LossReport, TaskTable};
 use crate::args::high::Source;
 use crate::args::high::workload::{Input, is_workload};
 use crate::args::low;
+use crate::context;
 use crate::failure::Failure;
 use crate::simulate::{self, Names};
 
 /// So much of a file decides what it is: scenarios may begin with long comments.
-const HEAD_LEN: u64 = 64 * 1024;
+pub(crate) const HEAD_LEN: u64 = 64 * 1024;
 
 /// A schedule that has not been followed yet.
 pub(crate) struct Schedule {
     source: Source,
     kind: Kind,
+    beside: Option<context::Beside>,
 }
 
 enum Kind {
@@ -41,6 +43,8 @@ pub(crate) struct Moment<'a> {
     pub(crate) names: &'a TaskTable,
     /// The simulation, if it is one, having done everything that takes no time.
     pub(crate) sim: Option<&'a Sim>,
+    /// What is known beside the recording, if it is one.
+    pub(crate) beside: Option<&'a context::Beside>,
 }
 
 /// What is known when a schedule has been followed to its end.
@@ -54,6 +58,10 @@ pub(crate) struct Ending {
     pub(crate) end: Instant,
     /// The paths of the tasks' groups at the end, if they are known.
     pub(crate) groups: Option<BTreeMap<TaskId, String>>,
+    /// The groups' weights at the end, by path, if they are known.
+    pub(crate) weights: BTreeMap<String, Weight>,
+    /// What was known beside the recording.
+    pub(crate) beside: Option<context::Beside>,
     /// What was missing, if it was a recording.
     pub(crate) loss: Option<LossReport>,
     /// What it ran on, if it was simulated.
@@ -67,15 +75,13 @@ pub(crate) struct Simulated {
     pub(crate) machine: String,
     pub(crate) cpus: usize,
     pub(crate) seed: u64,
-    /// The groups' weights at the end, by path.
-    pub(crate) weights: BTreeMap<String, Weight>,
     /// What balancing for idle CPUs did.
     pub(crate) nohz: NohzCounts,
 }
 
 impl Schedule {
-    /// Opens a recording, or sets a simulation up.
-    pub(crate) fn open(args: &low::Schedule) -> Result<Self, Failure> {
+    /// Opens a recording, of which more may be known from elsewhere, or sets a simulation up.
+    pub(crate) fn open(args: &low::Schedule, beside: &low::Beside) -> Result<Self, Failure> {
         let source = Source::new(&args.file);
         let named = |e: io::Error| source.failure(e);
         let mut reader: Box<dyn Read> = if source.is_standard_input() {
@@ -86,6 +92,12 @@ impl Schedule {
         let mut head = Vec::new();
         reader.by_ref().take(HEAD_LEN).read_to_end(&mut head).map_err(named)?;
         let kind = if is_workload(&head) {
+            if let Some(path) = &beside.context {
+                let path = path.display();
+                return Err(source.failure(format!(
+                    "it is a workload, which says all that a context does: --context {path}"
+                )));
+            }
             reader.read_to_end(&mut head).map_err(named)?;
             let input = Box::new(Input::parse(&source, &head, &args.workload, false)?);
             let sim = Box::new(input.scenario.simulate().map_err(Failure::input)?);
@@ -100,7 +112,8 @@ impl Schedule {
             let first = first.map_err(|e| source.failure(e))?;
             Kind::Recording { trace: Box::new(trace), first }
         };
-        Ok(Self { source, kind })
+        let beside = beside.context.as_deref().map(context::Beside::read).transpose()?;
+        Ok(Self { source, kind, beside })
     }
 
     /// The time of its first event; a simulation begins at 0.
@@ -140,12 +153,20 @@ impl Schedule {
         self,
         visit: &mut dyn FnMut(&Moment<'_>) -> Result<(), Failure>,
     ) -> Result<Ending, Failure> {
-        let ending = match self.kind {
-            Kind::Recording { trace, first } => recording(self.source, *trace, first, visit)?,
-            Kind::Simulation { sim, end, input } => simulation(*sim, end, &input, visit)?,
-        };
+        let ending = self.follow_silently(visit)?;
         ending.report_loss();
         Ok(ending)
+    }
+
+    /// The same, but says nothing of what was missing.
+    pub(crate) fn follow_silently(
+        self,
+        visit: &mut dyn FnMut(&Moment<'_>) -> Result<(), Failure>,
+    ) -> Result<Ending, Failure> {
+        match self.kind {
+            Kind::Recording { trace, first } => recording(self.source, *trace, first, self.beside, visit),
+            Kind::Simulation { sim, end, input } => simulation(*sim, end, &input, visit),
+        }
     }
 }
 
@@ -153,6 +174,7 @@ fn recording(
     source: Source,
     mut trace: Trace<'static>,
     first: SchedEvent,
+    beside: Option<context::Beside>,
     visit: &mut dyn FnMut(&Moment<'_>) -> Result<(), Failure>,
 ) -> Result<Ending, Failure> {
     let (start, mut end) = (first.time, first.time);
@@ -160,16 +182,18 @@ fn recording(
     while let Some(event) = next {
         let event = event.map_err(|e| source.failure(e))?;
         end = end.max(event.time);
-        visit(&Moment { event: &event, names: trace.tasks(), sim: None })?;
+        visit(&Moment { event: &event, names: trace.tasks(), sim: None, beside: beside.as_ref() })?;
         next = trace.next();
     }
     let (names, loss) = trace.into_parts();
     Ok(Ending {
         input: source.to_string(),
+        groups: beside.as_ref().map(|beside| beside.groups(&names)),
+        weights: beside.as_ref().map(context::Beside::weights).unwrap_or_default(),
+        beside,
         names,
         start,
         end,
-        groups: None,
         loss: Some(loss),
         simulated: None,
     })
@@ -182,7 +206,7 @@ struct Visit<'v> {
 
 impl Listener<Failure> for Visit<'_> {
     fn event(&mut self, event: &SchedEvent, sim: &Sim) -> Result<(), Failure> {
-        (self.visit)(&Moment { event, names: self.names.at(event, sim), sim: Some(sim) })
+        (self.visit)(&Moment { event, names: self.names.at(event, sim), sim: Some(sim), beside: None })
     }
 }
 
@@ -204,22 +228,27 @@ fn simulation(
         start: Instant::ZERO,
         end: sim.now(),
         simulated: Some(simulated(input, &sim)),
+        weights: weights(&sim),
+        beside: None,
         groups: Some((0..sim.task_count()).map(TaskId::from_index).map(path).collect()),
         loss: None,
     })
 }
 
-fn simulated(input: &Input, sim: &Sim) -> Simulated {
-    let setup = &input.scenario.setup;
+fn weights(sim: &Sim) -> BTreeMap<String, Weight> {
     let weight = |(id, group): (_, &zerolag_core::group::Group)| {
         (sim.workload().groups[id].path.clone(), group.shares)
     };
+    sim.scheduler().groups().iter().map(weight).collect()
+}
+
+fn simulated(input: &Input, sim: &Sim) -> Simulated {
+    let setup = &input.scenario.setup;
     Simulated {
         kernel: setup.config.kernel.name(),
         machine: input.machine.clone().unwrap_or_else(|| "described by the file".to_owned()),
         cpus: setup.topology.cpu_count(),
         seed: setup.seed,
-        weights: sim.scheduler().groups().iter().map(weight).collect(),
         nohz: sim.scheduler().nohz().counts.clone(),
     }
 }

@@ -33,7 +33,7 @@ pub(crate) use model::{Model, sorted};
 pub(crate) use replay::Replay;
 pub(crate) use report::Report;
 pub(crate) use reproduce::Reproduce;
-pub(crate) use schedule::{Part, Schedule, Time};
+pub(crate) use schedule::{Beside, Part, Schedule, Time};
 pub(crate) use soak::Soak;
 pub(crate) use stat::{Sort, Stat};
 pub(crate) use sweep::{Sweep, SweepCommand, SweepMerge};

@@ -11,7 +11,7 @@ use crate::trace::TraceFile;
 /// Follows a schedule and writes it.
 pub(crate) fn run(args: &low::Convert) -> Result<(), Failure> {
     let from = low::Schedule { file: args.input.clone(), workload: args.workload.clone() };
-    let schedule = Schedule::open(&from)?;
+    let schedule = Schedule::open(&from, &low::Beside::default())?;
     if !schedule.is_simulation() && !args.counters.counters.is_empty() {
         return Err(Failure::Input(format!(
             "{}: a recording has no counters; --counters needs a workload",

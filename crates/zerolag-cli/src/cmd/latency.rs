@@ -14,7 +14,7 @@ use crate::schedule::Schedule;
 
 /// Follows a schedule and prints the table.
 pub(crate) fn run(args: &low::Latency, out: &mut dyn Write) -> Result<(), Failure> {
-    let schedule = Schedule::open(&args.schedule)?;
+    let schedule = Schedule::open(&args.schedule, &args.beside)?;
     let mut latency = Latency::new(args.perf.into(), schedule.selection(&args.part));
     let ending = schedule.follow(&mut |moment| {
         latency.feed(moment.event);
@@ -26,13 +26,32 @@ pub(crate) fn run(args: &low::Latency, out: &mut dyn Write) -> Result<(), Failur
             "schema": "zerolag.latency/1",
             "input": ending.input,
             "rows": rows.iter().map(row).collect::<Vec<_>>(),
+            "groups": ending.groups.as_ref().map(|groups| {
+                latency.group_rows(&ending.names, groups, &args.sort).iter().map(group).collect::<Vec<_>>()
+            }),
             "loss": ending.loss.as_ref().map(loss),
         });
         return Ok(writeln!(out, "{all:#}")?);
     }
     let mut table = String::new();
-    latency.write(&ending.names, args.pids, &args.sort, &mut table).expect("a string takes anything");
+    latency.write(&ending.names, args.pids, &args.sort, &mut table).expect(STRING);
+    if let Some(groups) = ending.groups.as_ref().filter(|_| args.beside.context.is_some()) {
+        latency.write_groups(&ending.names, groups, &args.sort, &mut table).expect(STRING);
+    }
     Ok(out.write_all(table.as_bytes())?)
+}
+
+const STRING: &str = "a string takes anything";
+
+/// Of a group there is no pid.
+fn group(of: &Row) -> Value {
+    let mut group = row(of);
+    if let Some(fields) = group.as_object_mut() {
+        fields.remove("pid");
+        let path = fields.remove("comm");
+        fields.insert("group".into(), path.unwrap_or_default());
+    }
+    group
 }
 
 fn row(row: &Row) -> Value {

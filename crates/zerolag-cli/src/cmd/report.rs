@@ -34,12 +34,12 @@ pub(crate) fn run(args: &low::Report, command: String) -> Result<(), Failure> {
         }
         let mut workload = args.workload.clone();
         if args.kernels.is_empty() {
-            runs.push(collect(path, workload, room)?);
+            runs.push(collect(path, workload, &args.beside, room)?);
             continue;
         }
         for &kernel in &args.kernels {
             workload.kernel = Some(kernel);
-            runs.push(collect(path, workload.clone(), room)?);
+            runs.push(collect(path, workload.clone(), &args.beside, room)?);
         }
     }
     let shown = Shown { command, runs };
@@ -56,8 +56,8 @@ pub(crate) fn run(args: &low::Report, command: String) -> Result<(), Failure> {
     Ok(())
 }
 
-fn collect(path: &Path, workload: low::Workload, room: usize) -> Result<Run, Failure> {
-    let schedule = Schedule::open(&low::Schedule { file: path.to_owned(), workload })?;
+fn collect(path: &Path, workload: low::Workload, beside: &low::Beside, room: usize) -> Result<Run, Failure> {
+    let schedule = Schedule::open(&low::Schedule { file: path.to_owned(), workload }, beside)?;
     let mut collector = Collector::new(schedule.start(), room);
     let ending = schedule.follow(&mut |moment| {
         collector.feed(moment);

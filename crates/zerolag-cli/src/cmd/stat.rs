@@ -14,10 +14,11 @@ use zerolag_trace::analyses::Selection;
 use zerolag_trace::metrics::{CpuFigures, Metrics, Rivals, Summary, TaskFigures};
 
 use crate::args::low;
+use crate::context::Bindings;
 use crate::failure::Failure;
 use crate::report::figures::{self, COLUMNS, LATENCIES};
 use crate::report::text;
-use crate::schedule::{Ending, Schedule};
+use crate::schedule::{Ending, Moment, Schedule};
 use crate::table;
 
 /// How many rivals of a task are named.
@@ -25,11 +26,11 @@ const RIVALS_MAX: usize = 5;
 
 /// Follows a schedule and prints its figures.
 pub(crate) fn run(args: &low::Stat, out: &mut dyn Write) -> Result<(), Failure> {
-    let schedule = Schedule::open(&args.schedule)?;
+    let schedule = Schedule::open(&args.schedule, &args.beside)?;
     let selection = schedule.selection(&args.part);
     let mut count = Count::new(&selection);
     let ending = schedule.follow(&mut |moment| {
-        count.feed(moment.event);
+        count.feed(moment);
         Ok(())
     })?;
     let stat = Stat::new(count, selection, ending, args.sort);
@@ -43,6 +44,7 @@ pub(crate) fn run(args: &low::Stat, out: &mut dyn Write) -> Result<(), Failure> 
 struct Count {
     metrics: Metrics,
     rivals: Rivals,
+    bindings: Bindings,
     from: Option<Instant>,
     to: Instant,
 }
@@ -50,12 +52,18 @@ struct Count {
 impl Count {
     fn new(selection: &Selection) -> Self {
         let (from, to) = (selection.from, selection.to.unwrap_or(Instant::MAX));
-        Self { metrics: Metrics::new(), rivals: Rivals::new(), from, to }
+        Self { metrics: Metrics::new(), rivals: Rivals::new(), bindings: Bindings::default(), from, to }
     }
 
-    fn feed(&mut self, event: &zerolag_core::event::SchedEvent) {
+    fn feed(&mut self, moment: &Moment<'_>) {
+        let event = moment.event;
         if event.time > self.to {
             return;
+        }
+        if let Some(beside) = moment.beside
+            && let Some((task, cpus)) = self.bindings.news(event, moment.names, beside)
+        {
+            self.metrics.bind(task, cpus);
         }
         if let Some(from) = self.from.filter(|&from| from <= event.time) {
             self.metrics.restart(from);

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `zerolag timehist`: each time that a task left a CPU, in the layout of `perf sched timehist`.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde_json::{Value, json};
 use zerolag_core::ids::TaskId;
+use zerolag_core::units::Nanos;
 use zerolag_study::report::json::{loss, ms};
+use zerolag_study::report::rows;
 use zerolag_trace::TaskTable;
 use zerolag_trace::analyses::timehist::{Row, Runs, letter};
 use zerolag_trace::analyses::{Columns, Timehist};
 
 use crate::args::low;
 use crate::failure::Failure;
+use crate::report::text;
 use crate::schedule::{Ending, Schedule};
+use crate::table;
 
 /// Follows a schedule and prints its history.
 pub(crate) fn run(args: &low::Timehist, out: &mut dyn Write) -> Result<(), Failure> {
-    let schedule = Schedule::open(&args.schedule)?;
+    let schedule = Schedule::open(&args.schedule, &args.beside)?;
     let columns =
         Columns { state: args.state, next: args.next, wakeups: args.wakeups, migrations: args.migrations };
     let mut timehist = Timehist::new(columns, schedule.selection(&args.part));
@@ -33,24 +38,64 @@ fn print(
     timehist: &mut Timehist,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut text = String::new();
+    let mut lines = String::new();
     if !args.summary {
-        timehist.write_header(&mut text).expect(STRING);
+        timehist.write_header(&mut lines).expect(STRING);
     }
     let ending = schedule.follow(&mut |moment| {
         if let Some(row) = timehist.feed(moment.event, moment.names)
             && !args.summary
         {
-            timehist.write_row(&row, moment.names, &mut text).expect(STRING);
+            timehist.write_row(&row, moment.names, &mut lines).expect(STRING);
         }
-        out.write_all(text.as_bytes())?;
-        text.clear();
+        out.write_all(lines.as_bytes())?;
+        lines.clear();
         Ok(())
     })?;
     if args.summary || args.with_summary {
-        timehist.write_summary(&ending.names, &mut text).expect(STRING);
+        timehist.write_summary(&ending.names, &mut lines).expect(STRING);
     }
-    Ok(out.write_all(text.as_bytes())?)
+    out.write_all(lines.as_bytes())?;
+    if args.beside.context.is_some() && (args.summary || args.with_summary) {
+        writeln!(out)?;
+        let row = |g: &GroupRuns| {
+            vec![g.path.clone(), g.tasks.to_string(), g.count.to_string(), text::ms(g.total), text::ms(g.max)]
+        };
+        let columns = ["GROUP", ">TASKS", ">SCHED_IN", ">RUN_MS", ">MAX_RUN_MS"];
+        table::write(out, &columns, group_runs(timehist, &ending).iter().map(row))?;
+    }
+    Ok(())
+}
+
+/// The runs of all tasks of a group and of the groups below it.
+struct GroupRuns {
+    path: String,
+    tasks: usize,
+    count: u64,
+    total: Nanos,
+    max: Nanos,
+}
+
+fn group_runs(timehist: &Timehist, ending: &Ending) -> Vec<GroupRuns> {
+    let Some(groups) = &ending.groups else { return Vec::new() };
+    let mut sums: BTreeMap<&str, GroupRuns> = BTreeMap::new();
+    for runs in timehist.runs(&ending.names) {
+        for path in rows::ancestors(groups.get(&runs.task).map_or("/", String::as_str)) {
+            let none = || GroupRuns {
+                path: path.to_owned(),
+                tasks: 0,
+                count: 0,
+                total: Nanos::ZERO,
+                max: Nanos::ZERO,
+            };
+            let sum = sums.entry(path).or_insert_with(none);
+            sum.tasks += 1;
+            sum.count += runs.count;
+            sum.total += runs.total;
+            sum.max = sum.max.max(runs.max);
+        }
+    }
+    sums.into_values().collect()
 }
 
 const STRING: &str = "a string takes anything";
@@ -127,6 +172,15 @@ fn summary_json(timehist: &Timehist, ending: &Ending) -> Value {
             "ended": runs.ended,
         })
     };
+    let group = |g: &GroupRuns| {
+        json!({
+            "group": g.path,
+            "tasks": g.tasks,
+            "sched_in": g.count,
+            "run_ms": ms(g.total),
+            "max_run_ms": ms(g.max),
+        })
+    };
     let (idle, total) = timehist.idle();
     let cpus: Vec<Value> = idle
         .iter()
@@ -135,6 +189,7 @@ fn summary_json(timehist: &Timehist, ending: &Ending) -> Value {
     json!({
         "span_ms": ms(total),
         "tasks": timehist.runs(names).iter().map(runs).collect::<Vec<_>>(),
+        "groups": ending.groups.as_ref().map(|_| group_runs(timehist, ending).iter().map(group).collect::<Vec<_>>()),
         "cpus": cpus,
     })
 }

@@ -5,6 +5,7 @@
 //! The simulation runs twice. The first time, waits are found; the second time it stops before each of them, so
 //! that its state can be looked at, and copied for what-ifs.
 
+pub(crate) mod recorded;
 pub(crate) mod scene;
 mod text;
 pub(crate) mod waits;

@@ -3,8 +3,9 @@
 
 use std::fmt::{self, Display};
 
-use zerolag_core::event::{BalanceKind, EventKind};
-use zerolag_core::units::Nanos;
+use zerolag_core::event::{BalanceKind, EventKind, SchedEvent};
+use zerolag_core::ids::TaskId;
+use zerolag_core::units::{Instant, Nanos};
 use zerolag_trace::TaskTable;
 use zerolag_trace::timeline;
 
@@ -20,7 +21,7 @@ const TOLD_MAX: usize = 8;
 const HELPFUL_MAX: usize = 6;
 
 /// Milliseconds, with a sign if it is a lag.
-struct Ms(i64, bool);
+pub(super) struct Ms(i64, bool);
 
 impl Display for Ms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,12 +38,41 @@ impl Display for Ms {
     }
 }
 
-fn span(span: Nanos) -> Ms {
+pub(super) fn span(span: Nanos) -> Ms {
     Ms(span.0 as i64, false)
 }
 
 fn signed(ns: i64) -> Ms {
     Ms(ns, true)
+}
+
+/// Who ran on each CPU in a window of time, and below it when the task ran (#) and waited (-).
+pub(super) fn drawing(
+    events: &[SchedEvent],
+    names: &TaskTable,
+    (from, to): (Instant, Instant),
+    task: TaskId,
+) -> String {
+    let bucket = Nanos(to.saturating_since(from).0.div_ceil(COLUMNS).max(1));
+    let mut drawn = timeline::draw(events, names, from, to, bucket);
+    if drawn.is_empty() {
+        return drawn;
+    }
+    let mine = events.iter().filter(|event| match event.kind {
+        EventKind::Switch { prev, next, .. } => [prev, next].contains(&Some(task)),
+        EventKind::Wakeup { task: woken, .. } | EventKind::WakeupNew { task: woken, .. } => woken == task,
+        _ => false,
+    });
+    let only = mine.copied().map(|mut event| {
+        if let EventKind::Switch { prev, next, .. } = &mut event.kind {
+            *prev = prev.filter(|&other| other == task);
+            *next = next.filter(|&other| other == task);
+        }
+        event
+    });
+    let only: Vec<_> = only.collect();
+    drawn.push_str(&timeline::draw_tasks(&only, names, from, to, bucket));
+    drawn.lines().map(|line| format!("  {line}\n")).collect()
 }
 
 impl Display for Standing {
@@ -130,35 +160,6 @@ impl Explanation {
             Begin::New { by: cpu } => writeln!(f, " It was new, made on cpu{cpu}."),
             Begin::Preempted => writeln!(f, " It was preempted there."),
         }
-    }
-
-    fn drawing(&self) -> String {
-        let (from, to) = self.window;
-        let bucket = Nanos(to.saturating_since(from).0.div_ceil(COLUMNS).max(1));
-        let mut names = TaskTable::new();
-        for (task, name) in &self.names {
-            names.add(task.0 + 1, name);
-        }
-        let mine = self.events.iter().filter(|event| match event.kind {
-            EventKind::Switch { prev, next, .. } => [prev, next].contains(&Some(self.wait.task)),
-            EventKind::Wakeup { task, .. } | EventKind::WakeupNew { task, .. } => task == self.wait.task,
-            _ => false,
-        });
-        let mut drawn = timeline::draw(&self.events, &names, from, to, bucket);
-        if drawn.is_empty() {
-            return drawn;
-        }
-        // Of the task itself, only its own row: # runs, - waits.
-        let only = mine.copied().map(|mut event| {
-            if let EventKind::Switch { prev, next, .. } = &mut event.kind {
-                *prev = prev.filter(|&task| task == self.wait.task);
-                *next = next.filter(|&task| task == self.wait.task);
-            }
-            event
-        });
-        let only: Vec<_> = only.collect();
-        drawn.push_str(&timeline::draw_tasks(&only, &names, from, to, bucket));
-        drawn.lines().map(|line| format!("  {line}\n")).collect()
     }
 
     fn rivals(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -329,7 +330,11 @@ impl Explanation {
 impl Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.opening(f)?;
-        let drawing = self.drawing();
+        let mut names = TaskTable::new();
+        for (task, name) in &self.names {
+            names.add(task.0 + 1, name);
+        }
+        let drawing = drawing(&self.events, &names, self.window, self.wait.task);
         if !drawing.is_empty() {
             writeln!(f, "\n{drawing}")?;
         }

@@ -42,9 +42,16 @@ impl Wait {
 pub(crate) struct Waits {
     running: BTreeMap<TaskId, CpuId>,
     waiting: BTreeMap<TaskId, Wait>,
+    /// Waits also begin with `sched_waking`: recordings may have nothing else.
+    from_waking: bool,
 }
 
 impl Waits {
+    /// Of a recording, which may say when a wake-up began and not when it was complete.
+    pub(crate) fn of_recording() -> Self {
+        Self { from_waking: true, ..Self::default() }
+    }
+
     /// Takes the next event in; gives the wait that it ends.
     pub(crate) fn feed(&mut self, event: &SchedEvent) -> Option<Wait> {
         let (from, cpu) = (event.time, event.cpu);
@@ -63,6 +70,10 @@ impl Waits {
                 Some(Wait { to: Some(event.time), ..wait })
             }
             EventKind::Wakeup { task, target } => {
+                self.begins(Wait { task, begin: Begin::Woken { by: cpu }, from, to: None, cpu: target });
+                None
+            }
+            EventKind::Waking { task, target } if self.from_waking => {
                 self.begins(Wait { task, begin: Begin::Woken { by: cpu }, from, to: None, cpu: target });
                 None
             }

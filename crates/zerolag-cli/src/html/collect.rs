@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 
 use zerolag_core::event::{BalanceKind, EventKind};
 use zerolag_core::ids::{CpuId, Id, TaskId};
+use zerolag_core::nice::Nice;
 use zerolag_core::task::TaskState;
 use zerolag_core::units::{Instant, Weight};
 use zerolag_sim::sim::Sim;
 use zerolag_trace::metrics::{Metrics, Summary};
+use zerolag_trace::tasks::TaskInfo;
 
 use super::series::{Band, Counts, Pieces};
 use super::timeline::Timeline;
+use crate::context::Bindings;
 use crate::schedule::{Ending, Moment};
 
 /// Of how many tasks, the first that appear, lag and load are followed.
@@ -68,6 +71,7 @@ pub(crate) struct Collector {
     moved: [Counts; 4],
     migrations: Counts,
     weights: Weights,
+    bindings: Bindings,
 }
 
 /// Runnable tasks on each memory node.
@@ -117,11 +121,17 @@ impl Collector {
             moved: Default::default(),
             migrations: Counts::default(),
             weights: Weights::default(),
+            bindings: Bindings::default(),
         }
     }
 
     /// Takes the next event in.
     pub(crate) fn feed(&mut self, moment: &Moment<'_>) {
+        if let Some(beside) = moment.beside
+            && let Some((task, cpus)) = self.bindings.news(moment.event, moment.names, beside)
+        {
+            self.metrics.bind(task, cpus);
+        }
         self.metrics.feed(moment.event);
         self.timeline.feed(moment.event);
         let at = self.piece(moment.event.time);
@@ -203,17 +213,18 @@ impl Collector {
     pub(crate) fn finish(mut self, ending: Ending) -> Collected {
         self.metrics.advance(ending.end);
         self.timeline.finish(ending.end);
-        if ending.groups.is_none() {
+        if ending.simulated.is_none() {
+            let of_nice = |info: &TaskInfo| {
+                let nice = info.prio.and_then(|prio| Nice::new(i64::from(prio) - 120));
+                nice.map(|nice| nice.load().weight)
+            };
             for (task, info) in ending.names.iter() {
-                let nice = info.prio.and_then(|prio| zerolag_core::nice::Nice::new(i64::from(prio) - 120));
-                if let Some(nice) = nice {
-                    self.weights.tasks.insert(task, nice.load().weight);
-                }
+                let weight =
+                    ending.beside.as_ref().map_or_else(|| of_nice(info), |beside| beside.weight(info));
+                self.weights.tasks.extend(weight.map(|weight| (task, weight)));
             }
         }
-        if let Some(simulated) = &ending.simulated {
-            self.weights.groups.clone_from(&simulated.weights);
-        }
+        self.weights.groups.clone_from(&ending.weights);
         Collected {
             ending,
             summary: self.metrics.summary(),

@@ -23,7 +23,7 @@ pub(crate) struct Competitor {
     pub(crate) ran: Nanos,
 }
 
-/// All tasks and groups that ran. In a recording all tasks are siblings, for it does not say in which groups
+/// All tasks and groups that ran. In a recording all tasks are siblings unless its context says in which groups
 /// they are.
 pub(crate) fn competitors(run: &Collected) -> Vec<Competitor> {
     let root = "/".to_owned();

@@ -147,3 +147,51 @@ fn questions_without_an_answer_are_refused() {
     refused(&["--task", "b-light", "--at", "30s"], "does not wait");
     refused(&["--at", "3s"], "--task");
 }
+
+/// Two hogs of nice 0 and 5 on one CPU.
+const RECORDING: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../zerolag-trace/tests/data/perf_sched/hogs_nice_0_and_5.perf.txt.gz"
+);
+
+#[test]
+fn a_recording_shows_who_ran_and_claims_no_more() {
+    let output = support::run(&["explain", RECORDING, "--task", "hogB", "--worst", "2"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("hogB (pid") && said.contains("nice 5"), "{said}");
+    assert!(said.contains(": hogA (pid") && said.contains("Who ran meanwhile:"), "{said}");
+    for word in ["lag", "deadline", "eligible", "It would have run"] {
+        let claims = said.lines().filter(|line| line.contains(word)).collect::<Vec<_>>();
+        assert!(claims.iter().all(|line| line.starts_with("A recording shows")), "{claims:?}");
+    }
+    let output = support::run(&["explain", RECORDING, "--task", "hogB", "--worst", "2", "--json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["schema"], "zerolag.explain-recording/1");
+    let waits = json["waits"].as_array().unwrap();
+    assert_eq!(waits.len(), 2);
+    for wait in waits {
+        let ran: u64 = wait["ran"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r["to_ns"].as_u64().unwrap() - r["from_ns"].as_u64().unwrap())
+            .sum();
+        let len = wait["to_ns"].as_u64().unwrap() - wait["from_ns"].as_u64().unwrap();
+        assert_eq!(ran, len, "{wait:#}");
+        assert_eq!(wait["ran"][0]["task"]["comm"], "hogA");
+    }
+}
+
+#[test]
+fn a_time_in_a_recording_counts_from_its_first_event_with_a_plus() {
+    let at = |at: &str| {
+        let output = support::run(&["explain", RECORDING, "--task", "hogA", "--at", at, "--json"]);
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["waits"][0]["from_ns"].as_u64().unwrap()
+    };
+    let first = at("+0ms");
+    assert!(at("+1500ms") >= first + 400_000_000, "{first} {}", at("+1500ms"));
+    assert_eq!(at(&format!("{}ns", first + 1)), first);
+    let none = support::run(&["explain", RECORDING, "--task", "nobody"]);
+    assert_eq!(none.status.code(), Some(2));
+}

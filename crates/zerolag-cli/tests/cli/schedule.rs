@@ -157,3 +157,75 @@ fn what_is_neither_is_refused() {
         assert_eq!(run(&["stat", RECORDING, part[0], part[1]]).status.code(), Some(2), "{part:?}");
     }
 }
+
+/// What is known beside the recording of two hogs: their groups, and that they share one CPU.
+const CONTEXT: &str = r#"
+cpus = 2
+[cgroup."/web"]
+"cpu.shares" = 2048
+[cgroup."/web/slow"]
+"cpu.shares" = 512
+[[task]]
+match = "hogA"
+cgroup = "/web"
+cpus = "1"
+[[task]]
+match = "hogB"
+cgroup = "/web/slow"
+cpus = "1"
+nice = 5
+"#;
+
+fn with_context(command: &str, file: &str, args: &[&str]) -> Output {
+    let dir = tempfile::TempDir::new().unwrap();
+    let context = dir.path().join("context.toml");
+    fs::write(&context, CONTEXT).unwrap();
+    run(&[&[command, file, "--context", context.to_str().unwrap()], args].concat())
+}
+
+#[test]
+fn a_context_gives_recordings_their_groups() {
+    let parse = |output: Output| -> Value { serde_json::from_str(&text(&output)).unwrap() };
+    let stat = parse(with_context("stat", RECORDING, &["--json"]));
+    let group = |path: &str| stat["groups"].as_array().unwrap().iter().find(|g| g["group"] == path).unwrap();
+    let task = |comm: &str| stat["tasks"].as_array().unwrap().iter().find(|t| t["comm"] == comm).unwrap();
+    assert_eq!((&task("hogA")["group"], &task("hogB")["group"]), (&"/web".into(), &"/web/slow".into()));
+    let ms = |of: &Value| of["cpu_ms"].as_f64().unwrap();
+    assert_eq!(ms(group("/web/slow")), ms(task("hogB")));
+    // CPU time is the larger of two sums, by switches and by charges: of both tasks together it may be less.
+    let (of_both, sum) = (ms(group("/web")), ms(task("hogA")) + ms(task("hogB")));
+    assert!(of_both <= sum && of_both > 0.99 * sum, "{of_both} {sum}");
+    assert_eq!(group("/")["tasks"], stat["tasks"].as_array().unwrap().len());
+
+    let latency = parse(with_context("latency", RECORDING, &["--json"]));
+    let groups: Vec<_> = latency["groups"].as_array().unwrap().iter().map(|g| &g["group"]).collect();
+    assert!(groups.contains(&&"/web".into()) && groups.contains(&&"/web/slow".into()), "{groups:?}");
+    let table = text(&with_context("latency", RECORDING, &["--perf", "6.1"]));
+    let alone = text(&run(&["latency", RECORDING, "--perf", "6.1"]));
+    assert!(table.starts_with(&alone) && table[alone.len()..].contains("  /web/slow:"), "{table}");
+
+    let summary = text(&with_context("timehist", RECORDING, &["-s"]));
+    let row = summary.lines().find(|line| line.starts_with("/web ")).expect(&summary);
+    assert_eq!(row.split_whitespace().nth(1), Some("2"), "{row}");
+}
+
+#[test]
+fn cpus_that_a_waiting_task_may_not_use_are_not_lost() {
+    let lost = |output: &Output| {
+        let json: Value = serde_json::from_str(&text(output)).unwrap();
+        json["idle_while_overloaded_ms"].as_f64().unwrap()
+    };
+    let (unknown, known) =
+        (run(&["stat", RECORDING, "--json"]), with_context("stat", RECORDING, &["--json"]));
+    // Both hogs are bound to CPU 1, CPU 0 is mostly idle.
+    assert!(lost(&unknown) > 10.0 * lost(&known), "{} {}", lost(&unknown), lost(&known));
+}
+
+#[test]
+fn a_workload_needs_no_context() {
+    for command in ["stat", "latency", "timehist", "explain"] {
+        let output = with_context(command, SCENARIO, &[]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("workload"), "{command}");
+    }
+}

@@ -84,7 +84,7 @@ impl Context {
     }
 
     /// What is said of the task.
-    pub(super) fn of(&self, task: &RecordedTask) -> Attributes {
+    pub fn of(&self, task: &RecordedTask) -> Attributes {
         let mut all = Attributes::default();
         for about in self.tasks.iter().filter(|a| a.whom.is(task)) {
             attributes::fill_in(&mut all, &about.attributes);

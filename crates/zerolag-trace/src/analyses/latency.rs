@@ -177,16 +177,41 @@ impl Latency {
         sort: &[Key],
         out: &mut impl fmt::Write,
     ) -> fmt::Result {
+        Self::write_rows("Task", &self.rows(names, by_pid, sort), out)?;
+        if self.broken_chains > 0 && self.timed_wakeups > 0 {
+            let (bad, of) = (self.broken_chains, self.timed_wakeups);
+            let percent = bad as f64 / of as f64 * 100.0;
+            writeln!(out, "  INFO: {percent:.3}% context switch bugs ({bad} out of {of})")?;
+        }
+        writeln!(out)
+    }
+
+    /// Writes a table of the same layout with a row per group; `groups` gives each task's path.
+    ///
+    /// # Errors
+    /// If `out` fails.
+    pub fn write_groups(
+        &self,
+        names: &TaskTable,
+        groups: &BTreeMap<TaskId, String>,
+        sort: &[Key],
+        out: &mut impl fmt::Write,
+    ) -> fmt::Result {
+        Self::write_rows("Group", &self.group_rows(names, groups, sort), out)?;
+        writeln!(out)
+    }
+
+    fn write_rows(heading: &str, rows: &[Row], out: &mut impl fmt::Write) -> fmt::Result {
         let rule = |n| "-".repeat(n);
         writeln!(out, "\n {}", rule(139))?;
         writeln!(
             out,
-            "  Task                  |   Runtime ms  | Switches | Avg delay ms    | Max delay ms    | Max delay \
+            "  {heading:<22}|   Runtime ms  | Switches | Avg delay ms    | Max delay ms    | Max delay \
              start           | Max delay end          |"
         )?;
         writeln!(out, " {}", rule(139))?;
         let (mut run, mut switches) = (Nanos::ZERO, 0);
-        for row in self.rows(names, by_pid, sort) {
+        for row in rows {
             run += row.run;
             switches += row.switches;
             let ms = |n: Nanos| n.0 as f64 / 1e6;
@@ -206,27 +231,33 @@ impl Latency {
         }
         writeln!(out, " {}", rule(113))?;
         writeln!(out, "  TOTAL:                |{:11.3} ms |{switches:9} |", run.0 as f64 / 1e6)?;
-        writeln!(out, " {}", rule(51))?;
-        if self.broken_chains > 0 && self.timed_wakeups > 0 {
-            let (bad, of) = (self.broken_chains, self.timed_wakeups);
-            let percent = bad as f64 / of as f64 * 100.0;
-            writeln!(out, "  INFO: {percent:.3}% context switch bugs ({bad} out of {of})")?;
-        }
-        writeln!(out)
+        writeln!(out, " {}", rule(51))
     }
 
     /// The rows of the table in its order.
     pub fn rows(&self, names: &TaskTable, by_pid: bool, sort: &[Key]) -> Vec<Row> {
+        self.merged(names, sort, |task| (names.comm(task), by_pid.then_some(task)))
+    }
+
+    /// The rows of a table by group; `groups` gives each task's path.
+    pub fn group_rows(&self, names: &TaskTable, groups: &BTreeMap<TaskId, String>, sort: &[Key]) -> Vec<Row> {
+        self.merged(names, sort, |task| (groups.get(&task).map_or("/", String::as_str), None))
+    }
+
+    /// Tasks added up by what `key` says of them.
+    fn merged<'k>(
+        &self,
+        names: &TaskTable,
+        sort: &[Key],
+        key: impl Fn(TaskId) -> (&'k str, Option<TaskId>),
+    ) -> Vec<Row> {
         let mut merged: BTreeMap<(&str, Option<TaskId>), (TaskId, Delays)> = BTreeMap::new();
         for (task, delays) in (0..).map(TaskId).zip(&self.tasks) {
             let Some(delays) = delays else { continue };
             if !self.selection.has_task(Some(task), names) {
                 continue;
             }
-            merged
-                .entry((names.comm(task), by_pid.then_some(task)))
-                .and_modify(|(_, sum)| sum.merge(delays))
-                .or_insert((task, *delays));
+            merged.entry(key(task)).and_modify(|(_, sum)| sum.merge(delays)).or_insert((task, *delays));
         }
         let mut rows: Vec<Row> = merged
             .into_iter()

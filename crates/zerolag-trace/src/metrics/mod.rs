@@ -25,6 +25,7 @@ mod rivals;
 
 use std::collections::BTreeMap;
 
+use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::event::{EventKind, PrevState, SchedEvent};
 use zerolag_core::ids::{CpuId, TaskId};
 use zerolag_core::units::{Instant, Nanos};
@@ -225,6 +226,11 @@ impl Metrics {
             EventKind::Exit { task } => _ = self.task(task),
             _ => {}
         }
+    }
+
+    /// From now on the task may only use these CPUs, or all: what of idle CPUs it could have taken.
+    pub fn bind(&mut self, task: TaskId, cpus: Option<CpuSet>) {
+        self.overload.bind(task, cpus);
     }
 
     /// Nothing more has happened until `now`: who runs has run until then, who waits has waited.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Time during which a CPU idles while a task waits behind another on a busy CPU: work that a perfect
-//! balancer would have found. Affinity is not in a schedule, so this is an upper bound.
+//! balancer would have found. Affinity is not in a schedule; unless it is told ([`Overload::bind`]) this is an upper
+//! bound.
 
-use zerolag_core::ids::{CpuId, TaskId};
+use std::collections::BTreeSet;
+
+use zerolag_core::cpu_set::CpuSet;
+use zerolag_core::ids::{CpuId, Id, TaskId};
 use zerolag_core::units::{Instant, Nanos};
 
 use crate::dense::at;
@@ -19,6 +23,16 @@ pub(super) struct Overload {
     since: Instant,
     wall: Nanos,
     cpu_time: Nanos,
+    bound: Option<Bound>,
+}
+
+/// Who may not run everywhere; only there once somebody is known not to.
+#[derive(Clone, Debug, Default)]
+struct Bound {
+    /// By task; none = all.
+    cpus: Vec<Option<CpuSet>>,
+    /// Tasks that wait, wherever.
+    waiting: BTreeSet<TaskId>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,10 +54,51 @@ impl Overload {
     pub(super) fn advance(&mut self, now: Instant) {
         let passed = now.saturating_since(self.since);
         self.since = now;
-        if self.idle_cpus > 0 && self.waiting > 0 {
-            self.wall += passed;
-            self.cpu_time += Nanos(passed.0.saturating_mul(self.idle_cpus.min(self.waiting).into()));
+        if self.idle_cpus > 0 && self.waiting > 0 && passed > Nanos::ZERO {
+            let used =
+                self.bound.as_ref().map_or(self.idle_cpus.min(self.waiting), |bound| self.usable(bound));
+            if used > 0 {
+                self.wall += passed;
+                self.cpu_time += Nanos(passed.0.saturating_mul(used.into()));
+            }
         }
+    }
+
+    /// How many CPUs could be put to work if it comes to who may run where: at most those idle ones that some
+    /// waiting task may use, and at most one for each of these tasks.
+    fn usable(&self, bound: &Bound) -> u32 {
+        let idle = (0..).map(CpuId).zip(&self.cpus).filter(|(_, c)| c.state == State::Idle);
+        let idle: Vec<CpuId> = idle.map(|(cpu, _)| cpu).collect();
+        let mut taken = vec![false; idle.len()];
+        let mut tasks = 0;
+        for &task in &bound.waiting {
+            let on = self.waits_on[task.index()];
+            if on.is_none_or(|on| self.cpus[on.index()].state != State::Busy) {
+                continue;
+            }
+            let cpus = bound.cpus.get(task.index()).and_then(Option::as_ref);
+            let mut some = false;
+            for (taken, &cpu) in taken.iter_mut().zip(&idle) {
+                if cpus.is_none_or(|cpus| cpus.contains(cpu)) {
+                    (*taken, some) = (true, true);
+                }
+            }
+            tasks += u32::from(some);
+        }
+        tasks.min(taken.iter().filter(|&&taken| taken).count() as u32)
+    }
+
+    /// From now on `task` may only use these CPUs, or all.
+    pub(super) fn bind(&mut self, task: TaskId, cpus: Option<CpuSet>) {
+        if self.bound.is_none() && cpus.is_none() {
+            return;
+        }
+        let waits_on = &self.waits_on;
+        let bound = self.bound.get_or_insert_with(|| {
+            let waiting = (0..).map(TaskId).zip(waits_on).filter(|(_, on)| on.is_some());
+            Bound { cpus: Vec::new(), waiting: waiting.map(|(task, _)| task).collect() }
+        });
+        *at(&mut bound.cpus, task) = cpus;
     }
 
     /// Counts from now on.
@@ -55,6 +110,9 @@ impl Overload {
     pub(super) fn waits(&mut self, task: TaskId, cpu: CpuId) {
         self.waits_no_more(task);
         *at(&mut self.waits_on, task) = Some(cpu);
+        if let Some(bound) = &mut self.bound {
+            bound.waiting.insert(task);
+        }
         self.change(cpu, |c| c.waiting += 1);
     }
 
@@ -69,6 +127,9 @@ impl Overload {
     pub(super) fn waits_no_more(&mut self, task: TaskId) {
         if let Some(cpu) = at(&mut self.waits_on, task).take() {
             self.change(cpu, |c| c.waiting -= 1);
+            if let Some(bound) = &mut self.bound {
+                bound.waiting.remove(&task);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use zerolag_trace::analyses::Perf;
 use zerolag_trace::analyses::latency::Key;
 
-use super::{Part, Schedule};
+use super::{Beside, Part, Schedule};
 
 /// Arguments of `zerolag latency`.
 #[derive(Debug, Args)]
@@ -28,6 +28,8 @@ pub(crate) struct Latency {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) part: Part,
+    #[command(flatten)]
+    pub(crate) beside: Beside,
     #[command(flatten)]
     pub(crate) schedule: Schedule,
 }

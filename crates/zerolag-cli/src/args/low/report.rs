@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use zerolag_core::kernel::Kernel;
 
-use super::{Workload, kernel};
+use super::{Beside, Workload, kernel};
 
 /// Arguments of `zerolag report`.
 #[derive(Debug, Args)]
@@ -25,6 +25,8 @@ pub(crate) struct Report {
     /// Run each workload under each of these kernels.
     #[arg(long, value_name = "K1,K2", value_delimiter = ',', value_parser = kernel(), conflicts_with = "kernel")]
     pub(crate) kernels: Vec<Kernel>,
+    #[command(flatten)]
+    pub(crate) beside: Beside,
     #[command(flatten, next_help_heading = "For workloads")]
     pub(crate) workload: Workload,
 }

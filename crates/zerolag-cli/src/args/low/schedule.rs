@@ -21,6 +21,15 @@ pub(crate) struct Schedule {
     pub(crate) workload: Workload,
 }
 
+/// What is known of a recording beside it.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Beside {
+    /// What a recording cannot carry (TOML), as for `zerolag replay`: the groups with their weights, and each
+    /// task's group, nice level and CPUs.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+}
+
 /// A part of a schedule.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Part {

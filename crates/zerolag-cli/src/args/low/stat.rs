@@ -3,7 +3,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{Part, Schedule};
+use super::{Beside, Part, Schedule};
 
 /// Arguments of `zerolag stat`.
 #[derive(Debug, Args)]
@@ -20,6 +20,8 @@ pub(crate) struct Stat {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) part: Part,
+    #[command(flatten)]
+    pub(crate) beside: Beside,
     #[command(flatten)]
     pub(crate) schedule: Schedule,
 }

@@ -3,7 +3,7 @@
 
 use clap::Args;
 
-use super::{Part, Schedule};
+use super::{Beside, Part, Schedule};
 
 /// Arguments of `zerolag timehist`.
 #[derive(Debug, Args)]
@@ -32,6 +32,8 @@ pub(crate) struct Timehist {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) part: Part,
+    #[command(flatten)]
+    pub(crate) beside: Beside,
     #[command(flatten)]
     pub(crate) schedule: Schedule,
 }
