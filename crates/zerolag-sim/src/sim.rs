@@ -36,7 +36,7 @@ use zerolag_core::fair::bandwidth::BandwidthError;
 use zerolag_core::ids::{GroupId, TaskId};
 use zerolag_core::scheduler::Scheduler;
 use zerolag_core::topology::Topology;
-use zerolag_core::units::Instant;
+use zerolag_core::units::{Instant, Nanos};
 
 use crate::costs::Costs;
 use crate::frequency::Frequencies;
@@ -66,6 +66,8 @@ pub struct Setup {
     pub partitions: Partitions,
     /// Ticks of different CPUs come at different times (`skew_tick`), not all at once.
     pub stagger_ticks: bool,
+    /// Each tick is late by something below this, drawn from the seed.
+    pub tick_jitter: Nanos,
     /// Where chance comes from.
     pub seed: u64,
     /// A seed for the order of simultaneous events; without one they come in the documented order.
@@ -83,6 +85,7 @@ impl Setup {
             frequencies: Frequencies::default(),
             partitions: Partitions::default(),
             stagger_ticks: false,
+            tick_jitter: Nanos::ZERO,
             seed: 1,
             ties: None,
         }

@@ -241,3 +241,46 @@ fn what_the_capture_script_writes_is_a_context() {
     let args = ["replay", &data("hogs.perf.txt"), "--context", context.to_str().unwrap(), "--json"];
     json(&support::run(&args));
 }
+
+#[test]
+fn repetitions_show_what_is_chance() {
+    let trace = data("measured/groups_1_to_2.perf.txt.gz");
+    let json = json(&replay(&trace, GROUPS, &["--json", "--repeat", "5"]));
+    let task = task(&json, "b0");
+    let shares: Vec<f64> =
+        task["simulated"]["share_repeated"].as_array().unwrap().iter().map(|s| s.as_f64().unwrap()).collect();
+    assert!(shares.len() == 5 && shares.is_sorted(), "{shares:?}");
+    // One CPU: ticks decide nothing that matters.
+    assert!(shares[4] - shares[0] < 0.02, "{shares:?}");
+    assert!(shares.contains(&task["simulated"]["share"].as_f64().unwrap()));
+    let all = json["tasks"].as_array().unwrap().len() as u64;
+    assert!(json["verdict"]["within_repetitions"].as_u64().unwrap() <= all);
+
+    let text = String::from_utf8(replay(&trace, GROUPS, &["--repeat", "5"]).stdout).unwrap();
+    let at = text.find("Share of one CPU in 5 replays").expect(&text);
+    let row: Vec<&str> = text[at..].lines().nth(2).unwrap().split_whitespace().collect();
+    assert_eq!((row[0], &row[2..5]), ("b0", &["/gB", "as", "recorded"][..]));
+    assert_eq!(row.len(), 9, "{row:?}");
+}
+
+#[test]
+fn a_replay_can_be_written_and_read_again() {
+    let dir = TempDir::new().unwrap();
+    let out = dir.path().join("again.perf");
+    let trace = data("measured/groups_1_to_2.perf.txt.gz");
+    let replayed = json(&replay(&trace, GROUPS, &["--json", "--trace", out.to_str().unwrap()]));
+    let written = json(&support::run(&["stat", out.to_str().unwrap(), "--json"]));
+    for comm in ["a0", "b0"] {
+        let of_replay = task(&replayed, comm);
+        let of_file = task(&written, comm);
+        assert_eq!(of_file["pid"], of_replay["pid"], "the recording's pids");
+        let ms =
+            of_replay["simulated"]["share"].as_f64().unwrap() * replayed["duration_ms"].as_f64().unwrap();
+        let found = of_file["cpu_ms"].as_f64().unwrap();
+        assert!((ms - found).abs() < 5.0, "{comm}: {ms} {found}");
+    }
+    // At the recording's times.
+    let measured = json(&support::run(&["stat", &trace, "--json"]));
+    let first = |json: &Value| json["first_ns"].as_u64().unwrap();
+    assert!(first(&written).abs_diff(first(&measured)) < 10_000_000);
+}

@@ -9,6 +9,7 @@ use zerolag_core::units::{Instant, Nanos};
 
 use super::timers::Deed;
 use super::{Due, Machine};
+use crate::rng::mix;
 
 impl Machine {
     /// The CPU is told that something waits for it.
@@ -49,7 +50,11 @@ impl Machine {
     pub(super) fn start_tick(&mut self, cpu: CpuId) {
         let c = &mut self.cpus[cpu];
         c.has_tick = true;
-        let at = c.next_tick(self.now, self.tick);
+        let mut at = c.next_tick(self.now, self.tick);
+        if self.tick_jitter > Nanos::ZERO {
+            let drawn = mix(self.seed ^ mix(at.0) ^ u64::from(cpu.0));
+            at += Nanos(drawn % self.tick_jitter.0);
+        }
         self.set_due(cpu, Due::Tick, Some(at));
     }
 

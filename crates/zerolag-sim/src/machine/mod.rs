@@ -142,6 +142,7 @@ pub(crate) struct Machine {
     clocks: Clocks,
     costs: Costs,
     tick: Nanos,
+    tick_jitter: Nanos,
     seed: u64,
     /// How many tasks were forked from each template.
     forks: IdVec<TemplateId, u32>,
@@ -190,6 +191,7 @@ impl Machine {
             workload,
             costs: setup.costs.clone(),
             tick,
+            tick_jitter: setup.tick_jitter,
             seed: setup.seed,
             here: None,
             alive: 0,

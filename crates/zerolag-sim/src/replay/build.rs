@@ -10,9 +10,11 @@ use zerolag_core::units::{Instant, Nanos};
 
 use super::LEAD_IN;
 use super::beat::Rhythm;
+use super::call::{Calls, Role};
 use super::cause::Causes;
 use super::context::Context;
 use super::history::{History, Origin, RecordedTask, RecordedTasks, Step, TaskHistory};
+use super::phase::Ticks;
 use crate::length::Length;
 use crate::program::{Op, Program, ProgramBuilder};
 use crate::resource::{Ref, SemaphoreId, SemaphoreSpec};
@@ -29,6 +31,9 @@ const ENDLESS: Nanos = Nanos(u64::MAX / 4);
 pub struct Options {
     /// Only so much of the beginning.
     pub duration: Option<Nanos>,
+    /// Which repetition: each has its own chance, which is how late ticks come, and in newly-idle balancing
+    /// (`NI_RANDOM`).
+    pub repetition: u32,
 }
 
 /// A recording as something that can be simulated. The n-th template is that of the recording's n-th task.
@@ -40,6 +45,8 @@ pub struct Replay {
     pub workload: Workload,
     /// How long the recording, or the part of it that is replayed, took.
     pub duration: Nanos,
+    /// How long the machine is on when the recording begins.
+    pub lead_in: Nanos,
     /// What had to be assumed.
     pub remarks: Vec<Remark>,
 }
@@ -107,16 +114,26 @@ impl Replay {
         if !context.has_costs {
             setup.costs = history.prompt.costs();
         }
+        setup.seed = setup.seed.wrapping_add(options.repetition.into());
+        for seed in &mut setup.config.newidle_seed {
+            *seed = seed.wrapping_add(options.repetition);
+        }
+        let ticks = history.charges.ticks(setup.config.tick());
+        setup.tick_jitter = ticks.map_or(Nanos::ZERO, |ticks| ticks.jitter);
         let mut workload = Workload::new();
         workload.groups = context.groups.clone();
+        let lead_in = lead_in(history, setup.config.tick(), ticks);
+        let causes = Causes::of(history);
         let mut builder = Builder {
             history,
             tasks,
             context,
-            causes: Causes::of(history),
+            calls: Calls::of(history, &causes),
+            causes,
             count: setup.topology.cpu_count(),
             wakeup_cost: setup.costs.wakeup,
             whole,
+            lead_in,
             workload,
             remarks: Vec::new(),
         };
@@ -125,7 +142,7 @@ impl Replay {
         if history.holes() > 0 {
             remarks.push(Remark::Holes(history.holes()));
         }
-        Self { setup, workload, duration, remarks }
+        Self { setup, workload, duration, lead_in, remarks }
     }
 }
 
@@ -134,10 +151,12 @@ struct Builder<'h> {
     tasks: &'h RecordedTasks,
     context: &'h Context,
     causes: Causes,
+    calls: Calls,
     /// CPUs of the machine.
     count: usize,
     wakeup_cost: Nanos,
     whole: Nanos,
+    lead_in: Nanos,
     workload: Workload,
     remarks: Vec<Remark>,
 }
@@ -146,6 +165,10 @@ impl Builder<'_> {
     fn add_all(&mut self) {
         for (_, task) in self.tasks.iter() {
             let name = task.comm.clone();
+            self.workload.semaphores.push(SemaphoreSpec { name, initial: 0, max: u32::MAX });
+        }
+        for (_, task) in self.tasks.iter() {
+            let name = format!("{}'s answers", task.comm);
             self.workload.semaphores.push(SemaphoreSpec { name, initial: 0, max: u32::MAX });
         }
         for (id, task) in self.tasks.iter() {
@@ -165,7 +188,7 @@ impl Builder<'_> {
             let start = Start::new(TemplateId::from_index(id));
             let (at, cpu, ran_at) = match task.origin {
                 None | Some(Origin::Forked) => continue,
-                Some(Origin::Runnable(cpu)) => (Instant(LEAD_IN.0), cpu, first_run(&task.steps)),
+                Some(Origin::Runnable(cpu)) => (Instant(self.lead_in.0), cpu, first_run(&task.steps)),
                 Some(Origin::Asleep(cpu)) => (Instant::ZERO, cpu, Instant::ZERO),
                 Some(Origin::Appeared(at, cpu)) => (self.simulated(at), cpu, at),
             };
@@ -177,7 +200,7 @@ impl Builder<'_> {
 
     /// A recorded time as the simulation counts it.
     fn simulated(&self, at: Instant) -> Instant {
-        Instant(LEAD_IN.0) + at.saturating_since(self.history.first())
+        Instant(self.lead_in.0) + at.saturating_since(self.history.first())
     }
 
     fn on_machine(&self, cpu: CpuId) -> CpuId {
@@ -228,9 +251,15 @@ impl Builder<'_> {
             self.remarks.push(Remark::Open { comm: task.comm.clone(), pid: task.pid });
         }
         let keeps_beat = self.causes.sleepers[id.index()].rhythm == Rhythm::Beat;
-        let own = SemaphoreId::from_index(id.index());
+        // Calls of this task that it has not answered yet.
+        let mut unanswered = 0;
         let mut ended = false;
         for (n, step) in steps.iter().enumerate() {
+            if matches!(step, Step::Slept { .. } | Step::Exited) {
+                for _ in 0..std::mem::take(&mut unanswered) {
+                    builder.op(Op::Post(Ref::Fixed(self.answers_of(id))));
+                }
+            }
             match *step {
                 Step::Ran { until, .. } if open.is_some_and(|(first, _)| n >= first) => {
                     let is_last = history.is_cut_off() && n + 1 == steps.len();
@@ -242,15 +271,22 @@ impl Builder<'_> {
                     builder.op(Op::Run(Length::Exactly(work)));
                 }
                 Step::Woke(number) => {
-                    let woken = SemaphoreId::from_index(self.history.wakes[number].task.index());
-                    builder.op(Op::Post(Ref::Fixed(woken)));
+                    let woken = self.history.wakes[number].task;
+                    let role = self.calls.role(number);
+                    let to = if role == Role::Answer { self.answers_of(id) } else { wakeups_of(woken) };
+                    builder.op(Op::Post(Ref::Fixed(to)));
+                    if role == Role::CallWithoutSleep {
+                        builder.op(Op::Acquire(Ref::Fixed(self.answers_of(woken))));
+                    }
                 }
                 Step::Forked(child) if child.index() < self.tasks.len() => {
                     builder.op(Op::Fork(TemplateId::from_index(child.index())));
                 }
                 Step::Forked(_) => {}
                 Step::Slept { from, until, wake } => {
-                    self.sleep(&mut builder, own, keeps_beat, from, until, wake);
+                    self.sleep(&mut builder, id, keeps_beat, from, until, wake);
+                    let is_called = wake.is_some_and(|wake| self.calls.role(wake) == Role::CallWithoutSleep);
+                    unanswered += u32::from(is_called);
                 }
                 Step::Exited => {
                     ended = true;
@@ -300,14 +336,18 @@ impl Builder<'_> {
     fn sleep(
         &self,
         builder: &mut ProgramBuilder,
-        own: SemaphoreId,
+        id: TaskId,
         keeps_beat: bool,
         from: Option<Instant>,
         until: Option<Instant>,
         wake: Option<usize>,
     ) {
-        if wake.is_some_and(|w| self.causes.is_by_task(&self.history.wakes[w])) {
-            builder.op(Op::Acquire(Ref::Fixed(own)));
+        if let Some(number) = wake.filter(|&w| self.causes.is_by_task(&self.history.wakes[w])) {
+            let is_answer = self.calls.role(number) == Role::Answer;
+            let known = |waker: &TaskId| is_answer && waker.index() < self.tasks.len();
+            let waker = self.history.wakes[number].by.filter(known);
+            let until = waker.map_or_else(|| wakeups_of(id), |waker| self.answers_of(waker));
+            builder.op(Op::Acquire(Ref::Fixed(until)));
             return;
         }
         match (from, until) {
@@ -320,6 +360,11 @@ impl Builder<'_> {
                 builder.op(Op::Delay(Nanos::ZERO));
             }
         }
+    }
+
+    /// Where those who have called a task wait for its answers.
+    fn answers_of(&self, task: TaskId) -> SemaphoreId {
+        SemaphoreId::from_index(self.tasks.len() + task.index())
     }
 
     /// From which step on the task runs without an end of its own, and since when. See the [module](super).
@@ -339,6 +384,19 @@ impl Builder<'_> {
         let is_open = until.saturating_since(since) >= long && until + near_end >= self.history.last();
         is_open.then_some((first, since))
     }
+}
+
+/// Where a task waits to be woken.
+fn wakeups_of(task: TaskId) -> SemaphoreId {
+    SemaphoreId::from_index(task.index())
+}
+
+/// How long the machine is on before the recording: ticks come at multiples of their period then, which is where
+/// those of the recording have to come.
+fn lead_in(history: &History, period: Nanos, ticks: Option<Ticks>) -> Nanos {
+    let into_period =
+        ticks.map_or(0, |ticks| (history.first().0 % period.0 + period.0 - ticks.phase.0) % period.0);
+    LEAD_IN + Nanos(into_period)
 }
 
 /// When the task first had a CPU.

@@ -12,14 +12,17 @@
 //! | sleeps for always the same time, or until a beat | interrupts: timers |
 //! | anything else | tasks |
 //!
-//! One that hardly ever sleeps, such as something that computes, does not wake anybody on its own CPU.
+//! One that hardly ever sleeps, such as something that computes, does not wake anybody on its own CPU. Nor does one
+//! that runs as often as chance has it when a task that others wake ends a sleep of always the same length: that task
+//! also sleeps for a time, and found the other running.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use zerolag_core::ids::TaskId;
 use zerolag_core::units::{Instant, Nanos};
 
 use super::beat::{self, Rhythm};
+use super::call::{self, After};
 use super::history::{History, Step, TaskHistory, WakeUp};
 
 /// More wake-ups to a sleep than this are not a task's own.
@@ -40,6 +43,8 @@ pub(super) struct Causes {
     pub(super) sleepers: Vec<Sleeper>,
     /// Whether each task sleeps often enough to be more than somebody whom interrupts hit.
     sleeps: Vec<bool>,
+    /// Tasks, and those whom their timers hit.
+    hit: BTreeSet<(TaskId, TaskId)>,
 }
 
 impl Causes {
@@ -60,10 +65,12 @@ impl Causes {
         for wake in history.wakes.iter().filter(|w| w.ended_sleep) {
             tallies[wake.task.0 as usize].count(wake);
         }
-        for (tally, permille) in tallies.iter_mut().zip(suspects(history, &permille)) {
-            tally.suspect = permille;
+        let suspects = suspects(history, &permille);
+        for (&(task, _), &n) in &suspects {
+            tallies[task.0 as usize].suspect += n;
         }
-        let mut causes = Self { sleepers: Vec::new(), sleeps };
+        let hit = hit(history, &suspects);
+        let mut causes = Self { sleepers: Vec::new(), sleeps, hit };
         for (task, tally) in history.tasks.iter().zip(&tallies) {
             let all = sleeps_of(&task.steps);
             let by_tasks = tally.are_tasks(beat::rhythm(&all));
@@ -85,13 +92,17 @@ impl Causes {
     /// Whether a task made this wake-up happen.
     pub(super) fn is_by_task(&self, wake: &WakeUp) -> bool {
         let Some(by) = wake.by else { return false };
+        if self.hit.contains(&(wake.task, by)) {
+            return false;
+        }
         let sleeps = self.sleeps[by.0 as usize];
         self.sleepers[wake.task.0 as usize].by_tasks && (sleeps || wake.on != wake.left)
     }
 }
 
-/// For each task, how many of its wake-ups found tasks running that an interrupt would not have hit so often.
-fn suspects(history: &History, permille: &[u64]) -> Vec<u32> {
+/// Tasks with those running who were found running, more often than an interrupt would have hit them, when they were
+/// woken; and how often that was.
+fn suspects(history: &History, permille: &[u64]) -> BTreeMap<(TaskId, TaskId), u32> {
     let mut pairs: BTreeMap<(TaskId, TaskId), u32> = BTreeMap::new();
     let mut all = vec![0u32; history.tasks.len()];
     for wake in history.wakes.iter().filter(|w| w.ended_sleep) {
@@ -100,14 +111,46 @@ fn suspects(history: &History, permille: &[u64]) -> Vec<u32> {
             *pairs.entry((wake.task, by)).or_default() += 1;
         }
     }
-    let mut suspects = vec![0; history.tasks.len()];
-    for ((task, by), n) in pairs {
+    pairs.retain(|&(task, by), &mut n| {
         let by_chance = u64::from(all[task.0 as usize]) * permille[by.0 as usize] / 1000;
-        if n >= 3 && u64::from(n) > 3 * by_chance + 2 {
-            suspects[task.0 as usize] += n;
+        n >= 3 && u64::from(n) > 3 * by_chance + 2
+    });
+    pairs
+}
+
+/// Tasks with those whom timers hit that end their sleeps: on their own CPU only, not more often than chance has it,
+/// after always the same time, and without being waited for.
+fn hit(history: &History, suspects: &BTreeMap<(TaskId, TaskId), u32>) -> BTreeSet<(TaskId, TaskId)> {
+    let mut answers: BTreeMap<(TaskId, TaskId), usize> = BTreeMap::new();
+    for (by, task) in (0..).map(TaskId).zip(&history.tasks) {
+        for (at, step) in task.steps.iter().enumerate() {
+            if let Step::Woke(number) = *step
+                && let After::Answered(_) = call::after(history, &|_| true, number, &task.steps[at + 1..])
+            {
+                *answers.entry((history.wakes[number].task, by)).or_default() += 1;
+            }
         }
     }
-    suspects
+    let mut hit = BTreeSet::new();
+    for task in &history.tasks {
+        let mut ended_by: BTreeMap<(TaskId, TaskId), (bool, Vec<(Instant, Instant)>)> = BTreeMap::new();
+        for step in &task.steps {
+            if let Step::Slept { from: Some(from), until: Some(until), wake: Some(number) } = *step
+                && let Some(by) = history.wakes[number].by
+            {
+                let wake = &history.wakes[number];
+                let (across, sleeps) = ended_by.entry((wake.task, by)).or_default();
+                *across |= wake.on != wake.left;
+                sleeps.push((from, until));
+            }
+        }
+        let timed = ended_by.into_iter().filter(|(pair, (across, sleeps))| {
+            let is_answered = answers.get(pair).is_some_and(|n| 4 * n >= sleeps.len());
+            !across && !is_answered && !suspects.contains_key(pair) && beat::rhythm(sleeps) == Rhythm::Lengths
+        });
+        hit.extend(timed.map(|(pair, _)| pair));
+    }
+    hit
 }
 
 /// Beginning and end of the sleeps that were seen as a whole.

@@ -24,7 +24,9 @@ use zerolag_core::ids::{CpuId, IdVec, TaskId};
 use zerolag_core::units::{Instant, Nanos};
 
 use super::binding::Waits;
+use super::call::PREPARES_MAX;
 use super::latency::Wakeup;
+use super::phase::{Charges, Recent};
 use super::resize;
 
 /// After so much CPU time a task is where it was put.
@@ -87,6 +89,9 @@ pub(super) struct WakeUp {
     pub(super) left: CpuId,
     /// It ended a sleep.
     pub(super) ended_sleep: bool,
+    /// Soon after it, the one who woke lost the CPU to the one who was woken, or to somebody else.
+    pub(super) handed_over: bool,
+    pub(super) lost_cpu: bool,
 }
 
 /// How a task came into the recording.
@@ -166,6 +171,8 @@ struct Cpu {
     idle: Nanos,
     /// How often it has switched.
     switches: u64,
+    /// Its last events, as far as they tell ticks from other charges.
+    recent: Recent,
 }
 
 impl Cpu {
@@ -196,6 +203,8 @@ pub struct History {
     holes: u64,
     /// From wake-up to running, where the CPU that was woken on had nothing better to do.
     pub(super) prompt: super::latency::Prompt,
+    /// When CPUs ticked.
+    pub(super) charges: Charges,
 }
 
 impl History {
@@ -215,9 +224,15 @@ impl History {
             self.cpus.iter_mut().for_each(|c| c.since = c.since.max(first));
         }
         match event.kind {
-            EventKind::Switch { prev, prev_state, next } => self.switch(now, cpu, prev, prev_state, next),
+            EventKind::Switch { prev, prev_state, next } => {
+                if !prev_state.is_runnable() {
+                    self.cpu(cpu).recent.sleeps(now);
+                }
+                self.switch(now, cpu, prev, prev_state, next);
+            }
             EventKind::Waking { task, target } => {
                 self.has_waking = true;
+                self.cpu(cpu).recent.waking(now);
                 self.begin_wake(now, cpu, task, target);
             }
             EventKind::Wakeup { task, target } => self.wakeup(now, cpu, task, target),
@@ -227,6 +242,7 @@ impl History {
             EventKind::Exit { task } => self.task(task).exiting = true,
             EventKind::Runtime { task, ran } => {
                 self.has_charges = true;
+                self.charges.record(&mut self.cpus[cpu.0 as usize].recent, now);
                 self.charge(now, cpu, task, ran);
             }
             _ => {}
@@ -393,6 +409,9 @@ impl History {
             self.account(now, cpu);
         }
         if let Some(id) = prev {
+            if prev_state.is_runnable() {
+                self.note_preemption(id, next);
+            }
             self.leave(now, cpu, id, prev_state);
         } else if let Some(Some(lost)) = believed {
             self.lose(now, cpu, lost);
@@ -410,7 +429,30 @@ impl History {
         }
     }
 
-    /// The task is no longer where it was believed to run. What it was not charged for it did not have.
+    /// A task is preempted: if it has just woken somebody, that may be why.
+    fn note_preemption(&mut self, id: TaskId, next: Option<TaskId>) {
+        let mut ran = Nanos::ZERO;
+        for step in self.tasks[id.0 as usize].steps.iter().rev() {
+            match *step {
+                Step::Ran { work, .. } => ran += work,
+                Step::Woke(number) => {
+                    let wake = &mut self.wakes[number];
+                    if next == Some(wake.task) {
+                        wake.handed_over = true;
+                        return;
+                    }
+                    wake.lost_cpu = true;
+                }
+                Step::Forked(_) | Step::Slept { .. } | Step::Exited => return,
+            }
+            if ran > PREPARES_MAX {
+                return;
+            }
+        }
+    }
+
+    /// The task is no longer where it was believed to run. What it was not charged for it did not have, and whom it
+    /// would have woken in that time was woken by an interrupt.
     fn lose(&mut self, now: Instant, cpu: CpuId, id: TaskId) {
         self.account(now, cpu);
         self.cpu(cpu).current = None;
@@ -419,8 +461,12 @@ impl History {
         if task.state != State::Running {
             return;
         }
-        let mut excess = task.had.saturating_sub(task.charged);
-        for step in task.steps.iter_mut().rev().filter(|_| has_charges) {
+        let mut excess = if has_charges { task.had.saturating_sub(task.charged) } else { Nanos::ZERO };
+        let mut not_its = Vec::new();
+        for (n, step) in task.steps.iter_mut().enumerate().rev() {
+            if excess == Nanos::ZERO {
+                break;
+            }
             match step {
                 Step::Ran { work, until, .. } => {
                     let less = excess.min(*work);
@@ -428,12 +474,24 @@ impl History {
                     excess -= less;
                     *until = Instant(until.0.saturating_sub(less.0));
                     task.since = *until;
+                    if *work == Nanos::ZERO {
+                        not_its.push((n, None));
+                    }
                 }
-                Step::Woke(_) | Step::Forked(_) => {}
+                Step::Woke(number) => not_its.push((n, Some(*number))),
+                Step::Forked(_) => {}
                 Step::Slept { .. } | Step::Exited => break,
             }
         }
+        for &(n, _) in &not_its {
+            task.steps.remove(n);
+        }
         task.state = State::Lost;
+        for (_, wake) in not_its {
+            if let Some(number) = wake {
+                self.wakes[number].by = None;
+            }
+        }
     }
 
     fn leave(&mut self, now: Instant, cpu: CpuId, id: TaskId, how: PrevState) {
@@ -486,6 +544,8 @@ impl History {
             task: id,
             left,
             ended_sleep: false,
+            handed_over: false,
+            lost_cpu: false,
         });
         match by {
             Some(by) if by != id => {

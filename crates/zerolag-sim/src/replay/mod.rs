@@ -14,6 +14,8 @@
 //! * *Sleeps* end as they did: by the task that ended them, when that has come to the same point of its own
 //!   work (`cause`); or after the recorded time, or at the recorded moment if the task keeps a beat
 //!   (`beat`).
+//! * *Answers* are waited for: a task that mostly sleeps until the one that it has woken wakes it does so also where
+//!   it found the answer there (`call`).
 //! * What ran without a sleep until the recording or the task itself ended, and was still at it near the end,
 //!   goes on for that long, whatever work it gets done: how much more it would have had to do is not known,
 //!   and if work were taken as given, shares would come out right under any scheduler.
@@ -25,18 +27,24 @@
 //!
 //! # Time
 //!
-//! The simulated machine is switched on [`LEAD_IN`] before the recording begins. Tasks that slept when it
-//! began go to sleep in that time, so that they are known as sleepers, as they were on the real machine;
-//! the others start when the recording does.
+//! The simulated machine is switched on [`LEAD_IN`] before the recording begins, or up to a tick earlier, so that
+//! it ticks when the recorded one did (`phase`), and as late as that one now and then. Tasks that slept when the recording began go to sleep in that
+//! time, so that they are known as sleepers, as they were on the real machine; the others start when the
+//! recording does.
+//!
+//! How late a tick comes, a few microseconds, is chance, and may decide which of two tasks is ahead of the other
+//! when balancing moves one. With another [`Options::repetition`] chance falls out differently.
 
 mod beat;
 mod binding;
 mod build;
+mod call;
 mod cause;
 mod clock;
 pub mod context;
 mod history;
 mod latency;
+mod phase;
 
 use zerolag_core::ids::{Id, TaskId};
 use zerolag_core::units::{Instant, Nanos};
@@ -49,7 +57,7 @@ pub use history::{History, RecordedTask, RecordedTasks};
 use crate::scenario::ScenarioError;
 use crate::sim::Sim;
 
-/// How long the machine runs before the recording begins.
+/// How long the machine runs at least before the recording begins.
 pub const LEAD_IN: Nanos = Nanos::from_secs(1);
 
 impl Replay {
@@ -72,7 +80,7 @@ impl Replay {
 
     /// When the recording begins, in simulated time.
     pub fn begin(&self) -> Instant {
-        Instant(LEAD_IN.0)
+        Instant(self.lead_in.0)
     }
 
     /// When it ends.

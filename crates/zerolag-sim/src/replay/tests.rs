@@ -158,6 +158,18 @@ fn a_task_that_vanishes_ran_for_what_it_was_charged() {
 }
 
 #[test]
+fn whoever_had_left_unseen_woke_nobody() {
+    let mut e = events();
+    // A is charged for 20 us and leaves unseen; an interrupt on the idle CPU wakes B much later.
+    e.switch(0, None, Runnable, Some(A)).on(0, 20, EventKind::Runtime { task: A, ran: us(20) }).waking(5, C);
+    e.0.sort_by_key(|e| e.time);
+    e.waking(4_000, B).switch(4_010, None, Runnable, Some(B));
+    let history = e.history();
+    assert_eq!(e.steps(A), [ran(5), Step::Woke(0), ran(15)]);
+    assert_eq!((history.wakes[0].by, history.wakes[1].by), (Some(A), None));
+}
+
+#[test]
 fn forks_are_their_parents_doing() {
     let mut e = events();
     e.switch(0, None, Runnable, Some(A))
@@ -267,6 +279,132 @@ fn a_wake_up_keeps_its_cause() {
     let (client, server) = (&simulated.tasks[&C], &simulated.tasks[&TaskId(3)]);
     assert!(client.voluntary < 100, "{}", client.voluntary);
     assert!(server.voluntary.abs_diff(client.voluntary) <= 2, "{} {}", server.voluntary, client.voluntary);
+}
+
+/// A calls B every 80 us, which takes 40 to 50 for the answer. In the first `slept` of 14 rounds A falls asleep until
+/// the answer comes, in the others B preempts it at once.
+fn calls(slept: u64) -> Events {
+    let mut e = events();
+    e.switch(0, None, Runnable, Some(A));
+    for round in 0..14 {
+        let t = round * 80;
+        e.waking(t + 30, B);
+        if round < slept {
+            e.switch(t + 33, Some(A), Sleeping, Some(B)).waking(t + 70, A);
+            e.switch(t + 75, Some(B), Sleeping, Some(A));
+        } else {
+            e.switch(t + 31, Some(A), Runnable, Some(B)).switch(t + 80, Some(B), Sleeping, Some(A));
+        }
+    }
+    e.switch(1_160, Some(A), Sleeping, None);
+    e
+}
+
+#[test]
+fn a_caller_waits_for_answers_that_it_found_as_well() {
+    let apart = "kernel = \"6.12\"\ncpus = 2\ncosts = \"ideal\"\n[[task]]\npid = 100\ncpus = \"0\"\n\
+                 [[task]]\npid = 101\ncpus = \"1\"";
+    let sleeps = |slept| {
+        let (_, simulated) = replay(&calls(slept).0, 2, &context(apart));
+        (simulated.tasks[&A].voluntary, simulated.tasks[&B].voluntary)
+    };
+    // On a CPU of its own, A falls asleep after each call, and B between them.
+    let (a, b) = sleeps(5);
+    assert!(a >= 13 && b >= 13, "{a} {b}");
+    // If it was never seen to sleep, it does not wait: nothing says that it needs an answer.
+    let (a, b) = sleeps(0);
+    assert!(a <= 2, "{a} {b}");
+}
+
+#[test]
+fn who_calls_first_is_answered_first() {
+    // A and C, on CPUs of their own, call B in turn. In the replay C has next to no CPU time.
+    let mut e = events();
+    e.switch(0, None, Runnable, Some(A)).on(
+        1,
+        0,
+        EventKind::Switch { prev: None, prev_state: Runnable, next: Some(C) },
+    );
+    for round in 0..20 {
+        let t = round * 400;
+        e.waking(t + 100, B).switch(t + 105, Some(A), Sleeping, Some(B)).waking(t + 150, A);
+        e.switch(t + 155, Some(B), Sleeping, Some(A));
+        e.on(1, t + 200, EventKind::Waking { task: B, target: CpuId(0) });
+        e.switch(t + 201, Some(A), Runnable, Some(B));
+        e.on(1, t + 205, EventKind::Switch { prev: Some(C), prev_state: Sleeping, next: None });
+        e.on(0, t + 250, EventKind::Waking { task: C, target: CpuId(1) });
+        e.on(1, t + 252, EventKind::Switch { prev: None, prev_state: Runnable, next: Some(C) });
+        e.switch(t + 255, Some(B), Sleeping, Some(A));
+    }
+    e.switch(8_050, Some(A), Sleeping, None);
+    let limited = "kernel = \"6.12\"\ncpus = 2\ncosts = \"ideal\"\n[cgroup.\"/c\"]\n\"cpu.max\" = \"1000 100000\"\n\
+                   [[task]]\npid = 102\ncpus = \"1\"\ncgroup = \"/c\"\n[[task]]\nmatch = \"*\"\ncpus = \"0\"";
+    let (_, simulated) = replay(&e.0, 3, &context(limited));
+    assert!(simulated.tasks[&C].voluntary < 10, "C hardly gets on: {}", simulated.tasks[&C].voluntary);
+    // A has 6 ms to do; if B answered in the recorded order, it would get no further than C.
+    assert!(simulated.tasks[&A].run() >= us(5_000), "A does: {:?}", simulated.tasks[&A].run());
+}
+
+#[test]
+fn timers_that_find_another_task_running_are_not_its_doing() {
+    // B and A share CPU 0. In each round B sleeps for 150 us, at the end of which A runs, and then until C on CPU 1
+    // wakes it.
+    let mut e = events();
+    e.on(1, 0, EventKind::Switch { prev: None, prev_state: Runnable, next: Some(C) });
+    e.switch(0, None, Runnable, Some(B));
+    let mut t = 0;
+    for round in 0..20 {
+        t += 2_000;
+        e.switch(t, Some(B), Sleeping, Some(A)).waking(t + 150, B).switch(
+            t + 151,
+            Some(A),
+            Runnable,
+            Some(B),
+        );
+        e.switch(t + 400, Some(B), Sleeping, Some(A)).switch(t + 420, Some(A), Sleeping, None);
+        e.on(1, t + 430, EventKind::Waking { task: A, target: CpuId(0) }).switch(
+            t + 435,
+            None,
+            Runnable,
+            Some(A),
+        );
+        let later = t + 700 + round * round * 37 % 600;
+        e.on(1, later, EventKind::Waking { task: B, target: CpuId(0) });
+        e.switch(later + 5, Some(A), Runnable, Some(B));
+    }
+    let history = e.history();
+    let causes = super::cause::Causes::of(&history);
+    let (timers, others): (Vec<&super::history::WakeUp>, Vec<_>) =
+        history.wakes.iter().partition(|wake| wake.on == CpuId(0));
+    assert_eq!((timers.len(), others.len()), (20, 40));
+    assert!(timers.iter().all(|wake| wake.by == Some(A) && !causes.is_by_task(wake)));
+    assert!(others.iter().all(|wake| wake.by == Some(C) && causes.is_by_task(wake)));
+}
+
+#[test]
+fn repetitions_have_their_own_chance_and_nothing_else() {
+    let (_, mut events, tasks) = run(&MIX.replace("1cpu", "2cpu"));
+    // Ticks are a little late now and then, as on a machine.
+    for (n, event) in events.iter_mut().enumerate() {
+        if let EventKind::Runtime { .. } = event.kind {
+            event.time = event.time + us(n as u64 * 7 % 9);
+        }
+    }
+    let mut history = History::new();
+    events.iter().for_each(|e| history.feed(e));
+    history.finish();
+    let context = context("kernel = \"6.12\"\ncpus = 2");
+    let of = |repetition| {
+        let options = Options { repetition, ..Options::default() };
+        Replay::new(&history, &names(tasks), &context, options)
+    };
+    assert!(of(0).setup.tick_jitter > Nanos::ZERO && of(0).setup.tick_jitter < us(12));
+    assert_eq!(of(3), of(3));
+    assert_eq!(of(0).workload, of(3).workload);
+    assert_ne!(
+        (of(0).setup.seed, of(0).setup.config.newidle_seed),
+        (of(3).setup.seed, of(3).setup.config.newidle_seed)
+    );
 }
 
 #[test]

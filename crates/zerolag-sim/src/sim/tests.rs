@@ -80,6 +80,26 @@ fn the_same_seed_gives_the_same_events() {
 }
 
 #[test]
+fn ticks_are_late_by_less_than_the_jitter_and_by_chance() {
+    use zerolag_core::event::EventKind;
+    let ticks = |seed| {
+        let jitter = Setup { seed, tick_jitter: Nanos(20_000), ..setup("1cpu") };
+        let mut ticks = Vec::new();
+        Sim::new(jitter, mixed()).unwrap().run_until(Instant(1_000_000_000), &mut |event: &SchedEvent| {
+            if event.kind == EventKind::Tick {
+                ticks.push(event.time.0);
+            }
+        });
+        ticks
+    };
+    let late: Vec<u64> = ticks(7).iter().map(|at| at % 4_000_000).collect();
+    assert!(late.len() > 200 && late.iter().all(|&late| late < 20_000), "{late:?}");
+    assert!(late.iter().any(|&late| late < 5_000) && late.iter().any(|&late| late > 15_000));
+    assert_eq!(ticks(7), ticks(7));
+    assert_ne!(ticks(7), ticks(8));
+}
+
+#[test]
 fn observing_changes_nothing() {
     let mut watched = Sim::new(setup("2cpu"), mixed()).unwrap();
     let mut unwatched = watched.clone();

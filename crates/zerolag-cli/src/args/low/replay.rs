@@ -7,7 +7,7 @@ use clap::Args;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::units::Nanos;
 
-use super::kernel;
+use super::{Format, kernel};
 use crate::args::high::settings::span;
 
 /// Arguments of `zerolag replay`.
@@ -16,7 +16,8 @@ use crate::args::high::settings::span;
 pub(crate) struct Replay {
     /// The recording: perf.data, perf script text, trace.dat, ftrace or trace-cmd text, Perfetto; each also
     /// packed by gzip or zstd; told apart by content. - is standard input.
-    pub(crate) trace: PathBuf,
+    #[arg(value_name = "TRACE")]
+    pub(crate) recording: PathBuf,
     /// What the recording cannot carry (TOML): kernel, tick rate, groups with weights and limits, and each
     /// task's group, CPUs, nice level, slice and policy. `zerolag capture` helps to get it.
     #[arg(long, value_name = "FILE")]
@@ -50,6 +51,17 @@ pub(crate) struct Replay {
     /// What if the machine had so many equal CPUs?
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) cpus: Vec<u16>,
+    /// Replay so many times, with ticks that come a few microseconds earlier or later, as they did in the
+    /// recording, and show between which shares the replays come out: so much is chance.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) repeat: u32,
+    /// Also write what is replayed as asked to this file, with the recording's pids and times; see
+    /// `zerolag convert --help` for formats.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// The format of the trace; by default the one that its name says.
+    #[arg(long, value_name = "FORMAT", requires = "trace")]
+    pub(crate) trace_format: Option<Format>,
     /// Print JSON instead of tables (schema zerolag.replay/1, see docs/json.md).
     #[arg(long)]
     pub(crate) json: bool,

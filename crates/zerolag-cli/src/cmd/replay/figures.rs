@@ -23,6 +23,8 @@ pub(super) struct Figures {
     pub(super) preempted: u64,
     /// From wake-up to running.
     pub(super) wakeup: Distribution,
+    /// The shares in all repetitions, where there were several, from the least to the largest.
+    pub(super) repeated: Vec<f64>,
 }
 
 impl Figures {
@@ -34,7 +36,50 @@ impl Figures {
             switches: f.switches_in.max(f.voluntary + f.preempted),
             preempted: f.preempted,
             wakeup: if has_wakeups { f.wakeup.clone() } else { f.waking.clone() },
+            repeated: Vec::new(),
         }
+    }
+
+    /// The least, the middle and the largest share of all repetitions, if there were several.
+    pub(super) fn range(&self) -> Option<[f64; 3]> {
+        let shares = &self.repeated;
+        Some([*shares.first()?, shares[shares.len() / 2], *shares.last()?])
+    }
+}
+
+/// A replay, and what came out of it.
+#[derive(Debug)]
+pub(super) struct Replayed {
+    pub(super) replay: Replay,
+    tasks: BTreeMap<TaskId, Figures>,
+    /// What came out when it was repeated.
+    again: Vec<BTreeMap<TaskId, Figures>>,
+}
+
+impl Replayed {
+    pub(super) fn new(replay: Replay, (sim, summary): &(Sim, Summary), has_wakeups: bool) -> Self {
+        let tasks = (0..sim.task_count()).map(TaskId::from_index);
+        let of = |task: TaskId| {
+            let figures = summary.tasks.get(&task)?;
+            Some((replay.recorded(sim, task), Figures::new(figures, replay.duration, has_wakeups)))
+        };
+        Self { tasks: tasks.filter_map(of).collect(), again: Vec::new(), replay }
+    }
+
+    /// Adds a repetition.
+    pub(super) fn repeat(&mut self, again: Self) {
+        self.again.push(again.tasks);
+    }
+
+    /// Figures by recorded task: those of the first time, with the shares of all.
+    fn of(&self, task: TaskId) -> Figures {
+        let share = |tasks: &BTreeMap<TaskId, Figures>| tasks.get(&task).map_or(0.0, |f| f.share);
+        let mut figures = self.tasks.get(&task).cloned().unwrap_or_default();
+        if !self.again.is_empty() {
+            figures.repeated = std::iter::once(&self.tasks).chain(&self.again).map(share).collect();
+            figures.repeated.sort_by(f64::total_cmp);
+        }
+        figures
     }
 }
 
@@ -74,17 +119,16 @@ pub(super) struct Comparison {
     pub(super) tasks: Vec<Task>,
     /// What the changes are called.
     pub(super) changes: Vec<String>,
-    has_wakeups: bool,
 }
 
 impl Comparison {
-    pub(super) fn new(recording: &Recording, replay: &Replay, run: &(Sim, Summary)) -> Self {
-        let all = simulated(recording.has_wakeups, replay, run);
+    pub(super) fn new(recording: &Recording, replayed: &Replayed) -> Self {
+        let replay = &replayed.replay;
         let mut tasks = Vec::new();
         for (id, task) in recording.tasks.iter() {
             let of = |f: &TaskFigures| Figures::new(f, replay.duration, recording.has_wakeups);
             let measured = recording.summary.tasks.get(&id).map(of).unwrap_or_default();
-            let simulated = all.get(&id).cloned().unwrap_or_default();
+            let simulated = replayed.of(id);
             if measured.switches + simulated.switches == 0 && measured.run == Nanos::ZERO {
                 continue;
             }
@@ -109,23 +153,20 @@ impl Comparison {
             events: recording.events,
             tasks,
             changes: Vec::new(),
-            has_wakeups: recording.has_wakeups,
         }
     }
 
     /// Adds what comes out as recorded, if that is something else.
-    pub(super) fn add_as_recorded(&mut self, replay: &Replay, run: &(Sim, Summary)) {
-        let mut all = simulated(self.has_wakeups, replay, run);
+    pub(super) fn add_as_recorded(&mut self, replayed: &Replayed) {
         for task in &mut self.tasks {
-            task.as_recorded = Some(all.remove(&task.id).unwrap_or_default());
+            task.as_recorded = Some(replayed.of(task.id));
         }
     }
 
     /// Adds what comes out with a change.
-    pub(super) fn add_what_if(&mut self, change: String, replay: &Replay, run: &(Sim, Summary)) {
-        let mut all = simulated(self.has_wakeups, replay, run);
+    pub(super) fn add_what_if(&mut self, change: String, replayed: &Replayed) {
         for task in &mut self.tasks {
-            task.what_if.push(all.remove(&task.id).unwrap_or_default());
+            task.what_if.push(replayed.of(task.id));
         }
         self.changes.push(change);
     }
@@ -134,18 +175,4 @@ impl Comparison {
     pub(super) fn verdict(&self) -> Verdict {
         Verdict::of(&self.tasks, Task::baseline)
     }
-}
-
-/// Figures of a run by recorded task.
-fn simulated(
-    has_wakeups: bool,
-    replay: &Replay,
-    (sim, summary): &(Sim, Summary),
-) -> BTreeMap<TaskId, Figures> {
-    let tasks = (0..sim.task_count()).map(TaskId::from_index);
-    let of = |task: TaskId| {
-        let figures = summary.tasks.get(&task)?;
-        Some((replay.recorded(sim, task), Figures::new(figures, replay.duration, has_wakeups)))
-    };
-    tasks.filter_map(of).collect()
 }

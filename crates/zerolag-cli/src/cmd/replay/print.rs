@@ -60,7 +60,37 @@ impl Comparison {
             writeln!(out, "and {left_out} tasks that ran less; --json has them all")?;
         }
         writeln!(out)?;
+        if self.repetitions() > 0 {
+            self.write_repetitions(out, &shown)?;
+            writeln!(out)?;
+        }
         writeln!(out, "{}", self.verdict())
+    }
+
+    /// How often it was replayed, if several times.
+    fn repetitions(&self) -> usize {
+        self.tasks.iter().map(|t| t.simulated.repeated.len()).max().unwrap_or(0)
+    }
+
+    /// Between which shares the repetitions came out.
+    fn write_repetitions(&self, out: &mut dyn Write, shown: &[&Task]) -> io::Result<()> {
+        writeln!(out, "Share of one CPU in {} replays", self.repetitions())?;
+        let columns = ["TASK", ">PID", "GROUP", "", ">MEASURED", ">LEAST", ">MIDDLE", ">MOST"];
+        let rows = shown.iter().flat_map(|task| {
+            let asked = task.as_recorded.is_some().then_some(("as asked", &task.simulated));
+            let first = std::iter::once(("as recorded", task.baseline())).chain(asked);
+            let changes = self.changes.iter().map(String::as_str).zip(&task.what_if);
+            let percent = |share: f64| format!("{:.2}%", 100.0 * share);
+            first.chain(changes).enumerate().filter_map(move |(n, (what, figures))| {
+                let [least, middle, most] = figures.range()?.map(percent);
+                let first = |text: String| if n == 0 { text } else { String::new() };
+                let names = [task.comm.clone(), task.pid.to_string(), task.group.clone()].map(first);
+                let measured = first(percent(task.measured.share));
+                let shares = [what.to_owned(), measured, least, middle, most];
+                Some(names.into_iter().chain(shares).collect())
+            })
+        });
+        table::write(out, &columns, rows)
     }
 
     fn is_what_if(&self) -> bool {
@@ -143,10 +173,14 @@ fn cells(names: [String; 4], f: &Figures) -> Vec<String> {
 }
 
 fn figures(f: &Figures) -> Value {
-    json!({
+    let mut figures = json!({
         "share": f.share,
         "switches": f.switches,
         "preempted": f.preempted,
         "wakeup_us": latency(&f.wakeup),
-    })
+    });
+    if !f.repeated.is_empty() {
+        figures["share_repeated"] = json!(f.repeated);
+    }
+    figures
 }

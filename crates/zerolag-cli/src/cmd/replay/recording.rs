@@ -3,7 +3,7 @@
 
 use zerolag_core::event::EventKind;
 use zerolag_core::units::{Instant, Nanos};
-use zerolag_sim::replay::{Clock, History, RecordedTask, RecordedTasks};
+use zerolag_sim::replay::{Clock, History, RecordedTasks};
 use zerolag_trace::metrics::{Metrics, Summary};
 use zerolag_trace::read::{self, Trace};
 
@@ -65,12 +65,7 @@ impl Recording {
         if history.last() == history.first() {
             return Err(source.failure("all events are of the same moment: there is nothing to replay"));
         }
-        let task = |info: &zerolag_trace::tasks::TaskInfo| RecordedTask {
-            pid: info.pid,
-            comm: info.comm.clone(),
-            prio: info.prio,
-        };
-        let tasks = table.iter().map(|(_, info)| task(info)).collect();
+        let tasks = table.iter().map(|(_, info)| crate::context::recorded(info)).collect();
         let summary = metrics.summary();
         Ok(Self { name: source.to_string(), history, tasks, summary, events, has_wakeups })
     }

@@ -10,6 +10,8 @@ use super::figures::{Figures, Task};
 
 /// Latencies of fewer wake-ups say little.
 const WAKEUPS_MIN: u64 = 10;
+/// A hundredth of one CPU.
+const POINT: f64 = 0.01;
 
 /// See the [module](self).
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +25,9 @@ pub(super) struct Verdict {
     /// Simulated over measured: the median of those tasks that woke up often enough.
     p50: Option<f64>,
     p99: Option<f64>,
+    /// How many tasks' measured shares are no further than a point from what the repetitions give, of how many;
+    /// nothing if nothing was repeated.
+    within: Option<(usize, usize)>,
 }
 
 impl Verdict {
@@ -46,6 +51,14 @@ impl Verdict {
             switches: (measured > 0.0).then(|| sum(&|t| simulated(t).switches) / measured),
             p50: percentile(0.5),
             p99: percentile(0.99),
+            within: tasks.iter().any(|t| !simulated(t).repeated.is_empty()).then(|| {
+                let fits = |t: &&Task| {
+                    simulated(t).range().is_some_and(|[least, _, most]| {
+                        (least - POINT..=most + POINT).contains(&t.measured.share)
+                    })
+                };
+                (tasks.iter().filter(fits).count(), tasks.len())
+            }),
         }
     }
 
@@ -56,6 +69,7 @@ impl Verdict {
             "switches_ratio": self.switches,
             "p50_ratio": self.p50,
             "p99_ratio": self.p99,
+            "within_repetitions": self.within.map(|(within, _)| within),
         })
     }
 }
@@ -80,6 +94,14 @@ impl fmt::Display for Verdict {
         if !known.is_empty() {
             write!(f, "; simulated over measured: {}", known.join(", "))?;
         }
-        write!(f, ". Smaller differences mean nothing.")
+        write!(f, ". Smaller differences mean nothing.")?;
+        if let Some((within, all)) = self.within {
+            write!(
+                f,
+                "\nThe measured share of {within} of {all} tasks lies between the repetitions' least and most, or \
+                 within a point of them; differences between these are chance."
+            )?;
+        }
+        Ok(())
     }
 }
