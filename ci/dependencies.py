@@ -21,7 +21,7 @@ FREE = {'MIT', 'MIT-0', 'ISC', 'Zlib', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', '
         'BSL-1.0', 'bzip2-1.0.6'}
 TESTS_TOO = FREE | {'Apache-2.0', 'Apache-2.0 WITH LLVM-exception'}
 # name: why there are two versions of it.
-TWICE = {}
+TWICE = {'syn': 'macros of ratatui and crossterm take 2, those of serde, thiserror and clap 3; neither is in the program'}
 # What build scripts use, and what that does there.
 BUILDS = {'pyo3-build-config': 'looks for the Python that is built for'}
 
@@ -58,9 +58,19 @@ def allowed(expression, licences):
     return any_of()
 
 
+def is_enabled(package, features, name):
+    """Whether a dependency is built: cargo also lists optional ones that a feature only mentions (`name?/feature`)."""
+    declared = [d for d in package['dependencies'] if (d['rename'] or d['name']) == name]
+    if not declared or not all(d['optional'] for d in declared):
+        return True
+    means = [meaning for feature in features for meaning in package['features'].get(feature, [])]
+    return name in features or any(m == f'dep:{name}' or m == name or m.startswith(f'{name}/') for m in means)
+
+
 def reached(metadata, kinds, names):
     """Ids of everything that the workspace's crates depend on by edges of these kinds (dev only from our own)."""
     nodes = {node['id']: node for node in metadata['resolve']['nodes']}
+    packages = {package['id']: package for package in metadata['packages']}
     todo, seen = [(member, True) for member in metadata['workspace_members']], set()
     while todo:
         package, ours = todo.pop()
@@ -70,7 +80,8 @@ def reached(metadata, kinds, names):
         for dependency in nodes[package]['deps']:
             of = {kind['kind'] or 'normal' for kind in dependency['dep_kinds']}
             builds = of == {'build'} and names[dependency['pkg']] in BUILDS
-            if of & (kinds if ours else kinds - {'dev'}) and not builds:
+            enabled = is_enabled(packages[package], nodes[package]['features'], names[dependency['pkg']])
+            if enabled and of & (kinds if ours else kinds - {'dev'}) and not builds:
                 todo.append((dependency['pkg'], dependency['pkg'] in metadata['workspace_members']))
     return seen - set(metadata['workspace_members'])
 
