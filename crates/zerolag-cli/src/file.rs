@@ -95,9 +95,9 @@ fn temporary(dir: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Writes a whole file.
-pub(crate) fn put(path: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn put(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut file = NewFile::create(path)?;
-    file.write_all(text.as_bytes()).map_err(|e| failure(path, &e))?;
+    file.write_all(content.as_ref()).map_err(|e| failure(path, &e))?;
     file.finish()
 }
 

@@ -22,8 +22,10 @@ const JSON_MAX: u64 = 64 << 20;
 
 /// Follows all schedules and writes the page, the plots, or both.
 pub(crate) fn run(args: &low::Report, command: String) -> Result<(), Failure> {
-    if args.output.is_none() && args.svg.is_none() {
-        return Err(Failure::Input("nothing to write: give -o FILE, --svg DIR, or both".into()));
+    if args.output.is_none() && args.svg.is_none() && args.png.is_none() {
+        return Err(Failure::Input(
+            "nothing to write: give -o FILE, --svg DIR, --png DIR, or several".into(),
+        ));
     }
     let mut runs = Vec::new();
     let room = SEGMENTS_MAX / (args.runs.len() * args.kernels.len().max(1)).max(1);
@@ -44,10 +46,15 @@ pub(crate) fn run(args: &low::Report, command: String) -> Result<(), Failure> {
     }
     let shown = Shown { command, runs };
     let drawings = plots::all(&shown);
-    if let Some(dir) = &args.svg {
+    for (dir, ending) in [(&args.svg, "svg"), (&args.png, "png")] {
+        let Some(dir) = dir else { continue };
         fs::create_dir_all(dir).map_err(|e| file::failure(dir, &e))?;
         for drawing in &drawings {
-            file::put(&dir.join(format!("{}.svg", drawing.name)), &html::alone(&drawing.svg))?;
+            let bytes = match ending {
+                "svg" => html::alone(&drawing.picture.svg()).into_bytes(),
+                _ => html::png::png(&drawing.picture),
+            };
+            file::put(&dir.join(format!("{}.{ending}", drawing.name)), &bytes)?;
         }
     }
     if let Some(path) = &args.output {

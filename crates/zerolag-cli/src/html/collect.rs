@@ -43,6 +43,8 @@ pub(crate) struct Collected {
     pub(crate) passes: [Counts; 4],
     pub(crate) moved: [Counts; 4],
     pub(crate) migrations: Counts,
+    /// How many CPUs idle without a tick (NOHZ); nothing in a recording.
+    pub(crate) tickless: Band,
     /// Length of a piece of these series.
     pub(crate) piece_ns: u64,
     /// The weights of tasks and of groups, at the end.
@@ -70,6 +72,7 @@ pub(crate) struct Collector {
     passes: [Counts; 4],
     moved: [Counts; 4],
     migrations: Counts,
+    tickless: Band,
     weights: Weights,
     bindings: Bindings,
 }
@@ -120,6 +123,7 @@ impl Collector {
             passes: Default::default(),
             moved: Default::default(),
             migrations: Counts::default(),
+            tickless: Band::default(),
             weights: Weights::default(),
             bindings: Bindings::default(),
         }
@@ -147,6 +151,7 @@ impl Collector {
                 }
                 _ => {}
             }
+            self.tickless.add(at, sim.scheduler().nohz().nr_cpus.into());
         }
         match moment.event.kind {
             EventKind::Balance { kind, moved, .. } => {
@@ -179,11 +184,12 @@ impl Collector {
     }
 
     fn piece(&mut self, time: Instant) -> usize {
-        let Self { lag, load, nodes, passes, moved, migrations, .. } = self;
+        let Self { lag, load, nodes, passes, moved, migrations, tickless, .. } = self;
         self.pieces.at(time, || {
             lag.iter_mut().chain(load.iter_mut()).chain(nodes.bands.iter_mut()).for_each(Band::halve);
             passes.iter_mut().chain(moved.iter_mut()).for_each(Counts::halve);
             migrations.halve();
+            tickless.halve();
         })
     }
 
@@ -236,6 +242,7 @@ impl Collector {
             passes: self.passes,
             moved: self.moved,
             migrations: self.migrations,
+            tickless: self.tickless,
             piece_ns: self.pieces.len.0,
             weights: self.weights,
         }

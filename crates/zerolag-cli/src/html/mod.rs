@@ -9,6 +9,7 @@ mod base64;
 mod collect;
 mod plot;
 pub(crate) mod plots;
+pub(crate) mod png;
 mod series;
 mod timeline;
 mod weights;
@@ -107,7 +108,7 @@ pub(crate) fn page(shown: &Shown, drawings: &[Drawing]) -> String {
 
 fn figure(drawings: &[Drawing], name: &str, class: &str, out: &mut String) {
     if let Some(drawing) = drawings.iter().find(|drawing| drawing.name == name) {
-        _ = writeln!(out, "<figure id=\"{name}\" class=\"{class}\">{}</figure>", drawing.svg);
+        _ = writeln!(out, "<figure id=\"{name}\" class=\"{class}\">{}</figure>", drawing.picture.svg());
     }
 }
 
@@ -301,6 +302,7 @@ fn balance(number: usize, collected: &Collected, drawings: &[Drawing], out: &mut
         figure(drawings, &format!("nodes-{number}"), "", out);
         figure(drawings, &format!("balance-{number}"), "", out);
         figure(drawings, &format!("passes-{number}"), "", out);
+        figure(drawings, &format!("nohz-{number}"), "", out);
         if let Some(sentence) = text::nohz(&simulated.nohz) {
             _ = writeln!(out, "<p>{sentence}</p>");
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Plots as SVG. Colours are variables of the page, with values of their own for a file that stands alone.
+//! Plots, as shapes first and then as SVG, in which colours are variables of the page, with values of their own for a
+//! file that stands alone. `png` makes pixels of the same shapes.
 
 use std::fmt::Write;
 
@@ -119,19 +120,88 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
+/// What something is drawn with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paint {
+    Grid,
+    /// One of the [`COLOURS`].
+    Colour(usize),
+}
+
+/// Where a text has its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// Something in a picture, in units of the SVG.
+#[derive(Clone, Debug)]
+pub(crate) enum Shape {
+    Line {
+        points: Vec<(f64, f64)>,
+        paint: Paint,
+        width: f64,
+    },
+    Area {
+        points: Vec<(f64, f64)>,
+        paint: Paint,
+    },
+    Rect {
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
+        paint: Paint,
+    },
+    /// A point with a name that shows when it is pointed at.
+    Point {
+        x: f64,
+        y: f64,
+        paint: Paint,
+        name: String,
+    },
+    Text {
+        x: f64,
+        y: f64,
+        anchor: Anchor,
+        text: String,
+    },
+    /// A text from the bottom to the top.
+    Upright {
+        x: f64,
+        y: f64,
+        text: String,
+    },
+}
+
+/// A plot that is drawn, whatever becomes of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Picture {
+    pub(crate) title: String,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    pub(crate) shapes: Vec<Shape>,
+}
+
+/// Where the title of a picture stands.
+pub(crate) const TITLE_AT: (f64, f64) = (LEFT, 18.0);
+pub(crate) const TITLE_SIZE: f64 = 13.0;
+pub(crate) const TEXT_SIZE: f64 = 11.0;
+pub(crate) const POINT_RADIUS: f64 = 4.0;
+
 /// A plot that is being drawn.
 pub(crate) struct Plot {
-    svg: String,
+    picture: Picture,
     x: Axis,
     y: Axis,
     legend: usize,
-    height: f64,
 }
 
 impl Plot {
     pub(crate) fn new(title: &str, x: Axis, y: Axis) -> Self {
-        let mut plot = Self { svg: String::new(), x, y, legend: 0, height: HEIGHT };
-        plot.begin(title);
+        let mut plot = Self::blank(title, x, y, HEIGHT);
         plot.axes();
         plot
     }
@@ -140,62 +210,52 @@ impl Plot {
     pub(crate) fn rows(title: &str, x: Axis, names: &[String]) -> Self {
         let y = Axis { title: String::new(), scale: Scale::Linear, least: 0.0, most: 1.0 };
         let height = TOP + BOTTOM + 22.0 * names.len().max(1) as f64;
-        let mut plot = Self { svg: String::new(), x, y, legend: 0, height };
-        plot.begin(title);
+        let mut plot = Self::blank(title, x, y, height);
         plot.x_axis();
         for (row, name) in names.iter().enumerate() {
             let y = TOP + 22.0 * row as f64 + 14.0;
-            plot.text(LEFT - 6.0, y, "end", &escape(name));
+            plot.text(LEFT - 6.0, y, Anchor::End, name);
         }
         plot
     }
 
-    fn begin(&mut self, title: &str) {
-        let title = escape(title);
-        _ = write!(
-            self.svg,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" \
-             aria-label=\"{title}\" font-family=\"system-ui,sans-serif\" font-size=\"11\" \
-             fill=\"var(--fg)\"><text x=\"{LEFT}\" y=\"18\" font-size=\"13\" font-weight=\"600\">{title}</text>",
-            self.height
-        );
+    fn blank(title: &str, x: Axis, y: Axis, height: f64) -> Self {
+        let picture = Picture { title: title.to_owned(), width: WIDTH, height, shapes: Vec::new() };
+        Self { picture, x, y, legend: 0 }
     }
 
-    fn text(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
-        _ = write!(self.svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>");
+    fn draw(&mut self, shape: Shape) {
+        self.picture.shapes.push(shape);
     }
 
-    fn line_at(&mut self, x1: f64, y1: f64, x2: f64, y2: f64) {
-        _ = write!(
-            self.svg,
-            "<path d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\" stroke=\"var(--grid)\" fill=\"none\"/>"
-        );
+    fn text(&mut self, x: f64, y: f64, anchor: Anchor, text: &str) {
+        self.draw(Shape::Text { x, y, anchor, text: text.to_owned() });
+    }
+
+    fn grid_line(&mut self, from: (f64, f64), to: (f64, f64)) {
+        self.draw(Shape::Line { points: vec![from, to], paint: Paint::Grid, width: 1.0 });
     }
 
     fn x_axis(&mut self) {
-        let bottom = self.height - BOTTOM;
+        let bottom = self.picture.height - BOTTOM;
         for tick in self.x.ticks() {
             let x = self.x_of(tick);
-            self.line_at(x, TOP, x, bottom);
-            self.text(x, bottom + 14.0, "middle", &short(tick));
+            self.grid_line((x, TOP), (x, bottom));
+            self.text(x, bottom + 14.0, Anchor::Middle, &short(tick));
         }
-        let title = escape(&self.x.title);
-        self.text((LEFT + WIDTH - RIGHT) / 2.0, self.height - 12.0, "middle", &title);
+        let title = self.x.title.clone();
+        self.text((LEFT + WIDTH - RIGHT) / 2.0, self.picture.height - 12.0, Anchor::Middle, &title);
     }
 
     fn axes(&mut self) {
         self.x_axis();
         for tick in self.y.ticks() {
             let y = self.y_of(tick);
-            self.line_at(LEFT, y, WIDTH - RIGHT, y);
-            self.text(LEFT - 6.0, y + 4.0, "end", &short(tick));
+            self.grid_line((LEFT, y), (WIDTH - RIGHT, y));
+            self.text(LEFT - 6.0, y + 4.0, Anchor::End, &short(tick));
         }
-        let middle = (TOP + self.height - BOTTOM) / 2.0;
-        let title = escape(&self.y.title);
-        _ = write!(
-            self.svg,
-            "<text transform=\"translate(14 {middle:.1}) rotate(-90)\" text-anchor=\"middle\">{title}</text>"
-        );
+        let middle = (TOP + self.picture.height - BOTTOM) / 2.0;
+        self.draw(Shape::Upright { x: 14.0, y: middle, text: self.y.title.clone() });
     }
 
     fn x_of(&self, value: f64) -> f64 {
@@ -203,89 +263,59 @@ impl Plot {
     }
 
     fn y_of(&self, value: f64) -> f64 {
-        let bottom = self.height - BOTTOM;
+        let bottom = self.picture.height - BOTTOM;
         bottom - self.y.place(value) * (bottom - TOP)
+    }
+
+    fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        (self.x_of(x), self.y_of(y))
     }
 
     /// A line through points.
     pub(crate) fn line(&mut self, colour: usize, points: impl Iterator<Item = (f64, f64)>) {
-        let mut path = String::new();
-        for (x, y) in points {
-            let letter = if path.is_empty() { 'M' } else { 'L' };
-            _ = write!(path, "{letter}{:.1} {:.1}", self.x_of(x), self.y_of(y));
-        }
-        if !path.is_empty() {
-            let colour = colour % COLOURS;
-            _ = write!(
-                self.svg,
-                "<path d=\"{path}\" fill=\"none\" stroke=\"var(--c{colour})\" stroke-width=\"1.6\"/>"
-            );
+        let points: Vec<_> = points.map(|point| self.at(point)).collect();
+        if !points.is_empty() {
+            self.draw(Shape::Line { points, paint: Paint::Colour(colour), width: 1.6 });
         }
     }
 
     /// An area between a least and a most.
     pub(crate) fn band(&mut self, colour: usize, points: &[(f64, f64, f64)]) {
-        let mut path = String::new();
         let there = points.iter().map(|&(x, _, most)| (x, most));
         let back = points.iter().rev().map(|&(x, least, _)| (x, least));
-        for (x, y) in there.chain(back) {
-            let letter = if path.is_empty() { 'M' } else { 'L' };
-            _ = write!(path, "{letter}{:.1} {:.1}", self.x_of(x), self.y_of(y));
-        }
-        if !path.is_empty() {
-            let colour = colour % COLOURS;
-            _ = write!(
-                self.svg,
-                "<path d=\"{path}Z\" fill=\"var(--c{colour})\" fill-opacity=\".35\" \
-                 stroke=\"var(--c{colour})\" stroke-width=\"1\"/>"
-            );
+        let points: Vec<_> = there.chain(back).map(|point| self.at(point)).collect();
+        if !points.is_empty() {
+            self.draw(Shape::Area { points, paint: Paint::Colour(colour) });
         }
     }
 
     /// A point with a name that shows when it is pointed at.
     pub(crate) fn point(&mut self, colour: usize, x: f64, y: f64, name: &str) {
-        let colour = colour % COLOURS;
-        _ = write!(
-            self.svg,
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"var(--c{colour})\" fill-opacity=\".8\">\
-             <title>{}</title></circle>",
-            self.x_of(x),
-            self.y_of(y),
-            escape(name)
-        );
+        let (x, y) = self.at((x, y));
+        self.draw(Shape::Point { x, y, paint: Paint::Colour(colour), name: name.to_owned() });
     }
 
     /// A bar from the bottom up, or on top of another.
     pub(crate) fn bar(&mut self, colour: usize, x: (f64, f64), y: (f64, f64)) {
-        let colour = colour % COLOURS;
-        let (left, right, low, high) = (self.x_of(x.0), self.x_of(x.1), self.y_of(y.0), self.y_of(y.1));
-        _ = write!(
-            self.svg,
-            "<rect x=\"{left:.1}\" y=\"{high:.1}\" width=\"{:.2}\" height=\"{:.2}\" fill=\"var(--c{colour})\"/>",
-            (right - left).max(0.6),
-            (low - high).max(0.0)
-        );
+        let ((left, low), (right, high)) = (self.at((x.0, y.0)), self.at((x.1, y.1)));
+        let (width, height) = ((right - left).max(0.6), (low - high).max(0.0));
+        self.draw(Shape::Rect { x: left, y: high, width, height, paint: Paint::Colour(colour) });
     }
 
     /// A piece of a row.
     pub(crate) fn piece(&mut self, row: usize, x: (f64, f64), colour: usize) {
         let (left, right) = (self.x_of(x.0), self.x_of(x.1));
-        let (y, colour) = (TOP + 22.0 * row as f64, colour % COLOURS);
-        _ = write!(
-            self.svg,
-            "<rect x=\"{left:.2}\" y=\"{y:.1}\" width=\"{:.2}\" height=\"18\" fill=\"var(--c{colour})\"/>",
-            right - left
-        );
+        let (y, paint) = (TOP + 22.0 * row as f64, Paint::Colour(colour));
+        self.draw(Shape::Rect { x: left, y, width: right - left, height: 18.0, paint });
     }
 
     /// Says what a colour stands for.
     pub(crate) fn name(&mut self, colour: usize, name: &str) {
-        let rows = ((self.height - TOP - BOTTOM) / 16.0) as usize;
+        let rows = ((self.picture.height - TOP - BOTTOM) / 16.0) as usize;
         if self.legend >= rows.max(1) {
             return;
         }
         let (x, y) = (WIDTH - RIGHT + 10.0, TOP + 16.0 * self.legend as f64);
-        let colour = colour % COLOURS;
         // What differs is mostly at the end.
         let long = name.chars().count().saturating_sub(20);
         let cut: String = if long > 0 {
@@ -293,18 +323,97 @@ impl Plot {
         } else {
             name.to_owned()
         };
-        _ = write!(
-            self.svg,
-            "<rect x=\"{x}\" y=\"{y}\" width=\"10\" height=\"10\" fill=\"var(--c{colour})\"/>"
-        );
-        self.text(x + 15.0, y + 9.0, "start", &escape(&cut));
+        self.draw(Shape::Rect { x, y, width: 10.0, height: 10.0, paint: Paint::Colour(colour) });
+        self.text(x + 15.0, y + 9.0, Anchor::Start, &cut);
         self.legend += 1;
     }
 
-    /// The drawing, to stand in a page that has [`STYLE`].
-    pub(crate) fn finish(mut self) -> String {
-        self.svg.push_str("</svg>");
-        self.svg
+    /// The drawing.
+    pub(crate) fn finish(self) -> Picture {
+        self.picture
+    }
+}
+
+impl Picture {
+    /// As SVG, to stand in a page that has [`STYLE`].
+    pub(crate) fn svg(&self) -> String {
+        let (title, Self { width, height, .. }) = (escape(&self.title), self);
+        let (x, y) = TITLE_AT;
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+             aria-label=\"{title}\" font-family=\"system-ui,sans-serif\" font-size=\"{TEXT_SIZE}\" \
+             fill=\"var(--fg)\"><text x=\"{x}\" y=\"{y}\" font-size=\"{TITLE_SIZE}\" font-weight=\"600\">{title}</text>"
+        );
+        for shape in &self.shapes {
+            shape.write_svg(&mut svg);
+        }
+        svg.push_str("</svg>");
+        svg
+    }
+}
+
+impl Paint {
+    /// The variable of [`STYLE`].
+    fn variable(self) -> String {
+        match self {
+            Self::Grid => "var(--grid)".to_owned(),
+            Self::Colour(colour) => format!("var(--c{})", colour % COLOURS),
+        }
+    }
+}
+
+impl Shape {
+    fn write_svg(&self, svg: &mut String) {
+        let path = |points: &[(f64, f64)]| {
+            let mut path = String::new();
+            for (x, y) in points {
+                let letter = if path.is_empty() { 'M' } else { 'L' };
+                _ = write!(path, "{letter}{x:.1} {y:.1}");
+            }
+            path
+        };
+        _ = match self {
+            Self::Line { points, paint, width } => {
+                let (path, paint) = (path(points), paint.variable());
+                write!(svg, "<path d=\"{path}\" fill=\"none\" stroke=\"{paint}\" stroke-width=\"{width}\"/>")
+            }
+            Self::Area { points, paint } => {
+                let (path, paint) = (path(points), paint.variable());
+                write!(
+                    svg,
+                    "<path d=\"{path}Z\" fill=\"{paint}\" fill-opacity=\".35\" stroke=\"{paint}\" stroke-width=\"1\"/>"
+                )
+            }
+            Self::Rect { x, y, width, height, paint } => write!(
+                svg,
+                "<rect x=\"{x:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{}\"/>",
+                paint.variable()
+            ),
+            Self::Point { x, y, paint, name } => write!(
+                svg,
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{POINT_RADIUS}\" fill=\"{}\" fill-opacity=\".8\">\
+                 <title>{}</title></circle>",
+                paint.variable(),
+                escape(name)
+            ),
+            Self::Text { x, y, anchor, text } => {
+                let anchor = match anchor {
+                    Anchor::Start => "start",
+                    Anchor::Middle => "middle",
+                    Anchor::End => "end",
+                };
+                write!(
+                    svg,
+                    "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
+                    escape(text)
+                )
+            }
+            Self::Upright { x, y, text } => write!(
+                svg,
+                "<text transform=\"translate({x} {y:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+                escape(text)
+            ),
+        };
     }
 }
 

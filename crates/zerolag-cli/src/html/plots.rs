@@ -9,7 +9,7 @@ use zerolag_study::report::rows::Row;
 use zerolag_trace::metrics::{Distribution, TaskFigures};
 
 use super::collect::{Collected, KINDS};
-use super::plot::{Axis, COLOURS, Plot, Scale};
+use super::plot::{Axis, COLOURS, Picture, Plot, Scale};
 use super::series::{Band, Counts};
 use super::weights::competitors;
 use super::{Run, Shown};
@@ -24,14 +24,14 @@ const PIECES_MAX: u64 = 12_000;
 pub(crate) struct Drawing {
     /// Also the name of its file.
     pub(crate) name: String,
-    pub(crate) svg: String,
+    pub(crate) picture: Picture,
 }
 
 /// All plots of all runs.
 pub(crate) fn all(shown: &Shown) -> Vec<Drawing> {
     let mut drawings = Vec::new();
-    let mut add = |name: String, svg: Option<String>| {
-        drawings.extend(svg.map(|svg| Drawing { name, svg }));
+    let mut add = |name: String, picture: Option<Picture>| {
+        drawings.extend(picture.map(|picture| Drawing { name, picture }));
     };
     if shown.runs.iter().any(|run| run.collected.is_some()) {
         add("latency".to_owned(), latency_of_runs(&shown.runs));
@@ -50,6 +50,7 @@ pub(crate) fn all(shown: &Shown) -> Vec<Drawing> {
         add(named("balance"), bars(&title("Tasks moved by balancing"), collected, moved));
         let passes: [&Counts; 4] = std::array::from_fn(|kind| &collected.passes[kind]);
         add(named("passes"), bars(&title("Balancing passes that moved a task"), collected, passes));
+        add(named("nohz"), tickless(&title("CPUs that idle without a tick"), collected));
     }
     drawings
 }
@@ -62,7 +63,7 @@ fn cumulative(distribution: &Distribution) -> Vec<(f64, f64)> {
     even.chain(tail).filter_map(at).collect()
 }
 
-fn cumulative_plot(title: &str, lines: &[(String, Vec<(f64, f64)>)]) -> Option<String> {
+fn cumulative_plot(title: &str, lines: &[(String, Vec<(f64, f64)>)]) -> Option<Picture> {
     if lines.iter().all(|(_, points)| points.is_empty()) {
         return None;
     }
@@ -77,7 +78,7 @@ fn cumulative_plot(title: &str, lines: &[(String, Vec<(f64, f64)>)]) -> Option<S
     Some(plot.finish())
 }
 
-fn latency_of_runs(runs: &[Run]) -> Option<String> {
+fn latency_of_runs(runs: &[Run]) -> Option<Picture> {
     let line = |run: &Run| {
         let mut sum = TaskFigures::default();
         for figures in run.collected.as_ref()?.summary.tasks.values() {
@@ -89,7 +90,7 @@ fn latency_of_runs(runs: &[Run]) -> Option<String> {
     cumulative_plot("From wake-up to running, all tasks of each run", &lines)
 }
 
-fn latency_of_tasks(title: &str, _: &Collected, rows: &[Row]) -> Option<String> {
+fn latency_of_tasks(title: &str, _: &Collected, rows: &[Row]) -> Option<Picture> {
     let mut rows: Vec<&Row> = rows.iter().filter(|row| !row.figures.wakeup.is_empty()).collect();
     rows.sort_by_key(|row| Reverse(row.figures.wakeup.len()));
     rows.truncate(LINES_MAX);
@@ -115,7 +116,7 @@ fn called(run: &Collected, task: TaskId) -> String {
     format!("{} {}", names.comm(task), names.pid(task).unwrap_or(0))
 }
 
-fn timeline(title: &str, run: &Collected) -> Option<String> {
+fn timeline(title: &str, run: &Collected) -> Option<Picture> {
     let colours = colours(run);
     let span = run.ending.end.saturating_since(run.from).0;
     let columns = COLUMNS.min(PIECES_MAX / run.timeline.cpus.len().max(1) as u64).max(20);
@@ -171,7 +172,7 @@ fn timeline(title: &str, run: &Collected) -> Option<String> {
     Some(plot.finish())
 }
 
-fn shares(title: &str, run: &Collected) -> Option<String> {
+fn shares(title: &str, run: &Collected) -> Option<Picture> {
     let competitors = competitors(run);
     if competitors.len() < 2 {
         return None;
@@ -203,7 +204,15 @@ fn shares(title: &str, run: &Collected) -> Option<String> {
     Some(plot.finish())
 }
 
-fn bands(title: &str, what: &str, run: &Collected, bands: &[Band], unit: f64) -> Option<String> {
+fn tickless(title: &str, run: &Collected) -> Option<Picture> {
+    let most = run.tickless.0.iter().flatten().map(|piece| piece.1).max().unwrap_or(0);
+    if most == 0 {
+        return None;
+    }
+    band_plot(title, "CPUs", run, &[("without a tick".to_owned(), &run.tickless)], 1.0)
+}
+
+fn bands(title: &str, what: &str, run: &Collected, bands: &[Band], unit: f64) -> Option<Picture> {
     let mut tasks: Vec<TaskId> = (0..bands.len())
         .map(TaskId::from_index)
         .filter(|t| bands[t.index()].0.iter().any(Option::is_some))
@@ -214,7 +223,7 @@ fn bands(title: &str, what: &str, run: &Collected, bands: &[Band], unit: f64) ->
     band_plot(title, what, run, &named, unit)
 }
 
-fn nodes(title: &str, run: &Collected) -> Option<String> {
+fn nodes(title: &str, run: &Collected) -> Option<Picture> {
     let named: Vec<_> =
         run.nodes.iter().take(LINES_MAX).enumerate().map(|(n, band)| (format!("node {n}"), band)).collect();
     band_plot(title, "tasks that run or wait", run, &named, 1.0)
@@ -227,7 +236,7 @@ fn band_plot(
     run: &Collected,
     bands: &[(String, &Band)],
     unit: f64,
-) -> Option<String> {
+) -> Option<Picture> {
     if bands.is_empty() {
         return None;
     }
@@ -251,7 +260,7 @@ fn band_plot(
     Some(plot.finish())
 }
 
-fn bars(title: &str, run: &Collected, kinds: [&Counts; 4]) -> Option<String> {
+fn bars(title: &str, run: &Collected, kinds: [&Counts; 4]) -> Option<Picture> {
     let pieces = kinds.iter().map(|counts| counts.0.len()).max().unwrap_or(0);
     let sum = |at: usize| kinds.iter().map(|counts| counts.0.get(at).copied().unwrap_or(0)).sum::<u64>();
     let most = (0..pieces).map(sum).max().unwrap_or(0);

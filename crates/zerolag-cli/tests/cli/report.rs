@@ -114,17 +114,27 @@ fn figures_of_a_run_make_a_page_without_a_timeline() {
 fn plots_are_files_of_their_own() {
     let dir = TempDir::new().unwrap();
     let plots = dir.path().join("plots");
-    let output = run(&["report", SCENARIO, "--svg", plots.to_str().unwrap()]);
+    let pixels = dir.path().join("pixels");
+    let (svg, png) = (plots.to_str().unwrap(), pixels.to_str().unwrap());
+    let output = run(&["report", SCENARIO, "--svg", svg, "--png", png]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut names: Vec<_> =
-        fs::read_dir(&plots).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
+    let listed = |dir: &std::path::Path| {
+        let mut names: Vec<_> =
+            fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let names = listed(&plots);
     let want = ["lag-1.svg", "latency-1.svg", "latency.svg", "load-1.svg", "shares-1.svg", "timeline-1.svg"];
     assert_eq!(names, want);
     for name in names {
         let svg = fs::read_to_string(plots.join(&name)).unwrap();
         assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{name}");
         assert!(svg.contains("<style>"), "{name}");
+    }
+    assert_eq!(listed(&pixels), want.map(|name| name.replace(".svg", ".png")));
+    for name in listed(&pixels) {
+        assert!(fs::read(pixels.join(&name)).unwrap().starts_with(b"\x89PNG"), "{name}");
     }
 }
 

@@ -22,6 +22,9 @@ pub(crate) struct Report {
     /// Write each plot as an SVG file to this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write each plot as a PNG file to this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) png: Option<PathBuf>,
     /// Run each workload under each of these kernels.
     #[arg(long, value_name = "K1,K2", value_delimiter = ',', value_parser = kernel(), conflicts_with = "kernel")]
     pub(crate) kernels: Vec<Kernel>,
@@ -39,4 +42,4 @@ schedules only.
 Examples:
   zerolag report perf.data -o report.html
   zerolag report scenarios/groups.toml --kernels 6.1,6.12 -o report.html
-  zerolag report before.dat after.dat -o report.html --svg plots";
+  zerolag report before.dat after.dat -o report.html --svg plots --png plots";
