@@ -21,7 +21,7 @@ fn main() {
         "{:>5} {:>12} {:>10} {:>12} {:>12}  event hash",
         "CPUs", "events", "host s", "events/s", "queue ev/s"
     );
-    for cpus in [2, 8, 64, 384] {
+    for cpus in [2, 8, 64, 384, 1024] {
         let end = Instant(4_000_000_000 * 8 / cpus);
         let mut sim = sim(cpus);
         let began = HostInstant::now();
