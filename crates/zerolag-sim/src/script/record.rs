@@ -91,6 +91,10 @@ impl Recorder {
         let cpus = topology.cpu_count();
         let kernel = config.kernel;
         let mut reached = kernel.config(cpus).ok_or(RecordError::Kernel(kernel.name()))?;
+        // Run queues begin with it, and a script can only write it afterwards.
+        if reached.tunables.migration_cost != config.tunables.migration_cost {
+            return Err(RecordError::Configuration("migration_cost at power-on"));
+        }
         for &feature in Feature::ALL {
             let on = config.features.has(feature);
             if feature.default_in(kernel).is_some() && on != reached.features.has(feature) {
