@@ -36,7 +36,7 @@ fn main() {
     for machine in ["juno-r2", "8cpu", "64cpu"] {
         for groups in [0, 4] {
             let place = format!("{machine}, {groups} groups");
-            let rows: [(&str, fn(&Place<'_>) -> f64); 6] = [
+            let rows: [(&str, Measure); 6] = [
                 ("idle entry, first", |place| idle_entry(place, true)),
                 ("idle entry, again", |place| idle_entry(place, false)),
                 ("kicked pass, one stale", |place| kicked_pass(place, false)),
@@ -53,6 +53,9 @@ fn main() {
         }
     }
 }
+
+/// Nanoseconds a call takes.
+type Measure = fn(&Place<'_>) -> f64;
 
 struct Place<'a> {
     machine: &'a str,

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &low::Report, command: String) -> Result<(), Failure> {
         }
     }
     if let Some(path) = &args.output {
-        file::put(path, &html::page(&shown, &drawings))?;
+        file::put(path, html::page(&shown, &drawings))?;
     }
     Ok(())
 }

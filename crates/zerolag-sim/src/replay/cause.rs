@@ -133,24 +133,33 @@ fn hit(history: &History, suspects: &BTreeMap<(TaskId, TaskId), u32>) -> BTreeSe
     }
     let mut hit = BTreeSet::new();
     for task in &history.tasks {
-        let mut ended_by: BTreeMap<(TaskId, TaskId), (bool, Vec<(Instant, Instant)>)> = BTreeMap::new();
+        let mut ended_by: BTreeMap<(TaskId, TaskId), Ended> = BTreeMap::new();
         for step in &task.steps {
             if let Step::Slept { from: Some(from), until: Some(until), wake: Some(number) } = *step
                 && let Some(by) = history.wakes[number].by
             {
                 let wake = &history.wakes[number];
-                let (across, sleeps) = ended_by.entry((wake.task, by)).or_default();
-                *across |= wake.on != wake.left;
-                sleeps.push((from, until));
+                let ended = ended_by.entry((wake.task, by)).or_default();
+                ended.across |= wake.on != wake.left;
+                ended.sleeps.push((from, until));
             }
         }
-        let timed = ended_by.into_iter().filter(|(pair, (across, sleeps))| {
+        let timed = ended_by.into_iter().filter(|(pair, Ended { across, sleeps })| {
             let is_answered = answers.get(pair).is_some_and(|n| 4 * n >= sleeps.len());
             !across && !is_answered && !suspects.contains_key(pair) && beat::rhythm(sleeps) == Rhythm::Lengths
         });
         hit.extend(timed.map(|(pair, _)| pair));
     }
     hit
+}
+
+/// The sleeps of one task that another ended.
+#[derive(Debug, Default)]
+struct Ended {
+    /// One of them from another CPU.
+    across: bool,
+    /// Beginning and end of each.
+    sleeps: Vec<(Instant, Instant)>,
 }
 
 /// Beginning and end of the sleeps that were seen as a whole.

@@ -387,7 +387,7 @@ fn repetitions_have_their_own_chance_and_nothing_else() {
     // Ticks are a little late now and then, as on a machine.
     for (n, event) in events.iter_mut().enumerate() {
         if let EventKind::Runtime { .. } = event.kind {
-            event.time = event.time + us(n as u64 * 7 % 9);
+            event.time += us(n as u64 * 7 % 9);
         }
     }
     let mut history = History::new();
