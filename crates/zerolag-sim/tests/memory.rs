@@ -27,18 +27,18 @@ fn memory_is_bounded() {
 /// On a few CPUs and on many, with all that goes on there: searches for idle CPUs, balancing, and passes over those
 /// whose tick is stopped.
 fn no_event_allocates() {
-    for (kernel, machine, scale, half_ms) in [
-        ("6.12", "4cpu", 1, 2000),
-        ("6.1", "4cpu", 1, 2000),
-        ("6.12", "numa4x48", 40, 250),
-        ("6.1", "numa4x48", 40, 250),
+    for (kernel, machine, scale, until_grown_ms, ms) in [
+        ("6.12", "4cpu", 1, 4000, 2000),
+        ("6.1", "4cpu", 1, 4000, 2000),
+        ("6.12", "numa4x48", 40, 2500, 250),
+        ("6.1", "numa4x48", 40, 2500, 250),
     ] {
         let mut sim = busy(kernel, machine, scale);
         // Queues, lists and heaps grow to what they need.
-        sim.run_until(Instant(Nanos::from_millis(half_ms).0), &mut ());
+        sim.run_until(Instant(Nanos::from_millis(until_grown_ms).0), &mut ());
         let before = sim.stats().events;
         let region = Region::new(ALLOCATOR);
-        sim.run_until(Instant(Nanos::from_millis(2 * half_ms).0), &mut ());
+        sim.run_until(Instant(Nanos::from_millis(until_grown_ms + ms).0), &mut ());
         let used = region.change();
         let events = sim.stats().events - before;
         assert!(events > 100_000, "{events}");
