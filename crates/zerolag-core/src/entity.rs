@@ -165,7 +165,7 @@ impl Entity {
             return wall.0;
         }
         let inverse = if self.inverse == 0 { inverse_of(self.weight) } else { self.inverse };
-        scale_by_nice_0(wall.0, inverse)
+        scale_by_weights(wall.0, 1024, inverse)
     }
 
     /// Virtual time in which this entity receives `wall` of service: `wall * 1024 / weight`
@@ -178,7 +178,7 @@ impl Entity {
         if self.inverse == 0 {
             self.inverse = inverse_of(self.weight);
         }
-        scale_by_nice_0(wall.0, self.inverse)
+        scale_by_weights(wall.0, 1024, self.inverse)
     }
 }
 
@@ -195,12 +195,6 @@ pub(crate) const fn inverse_of_table(weight: u64) -> u32 {
         w if w >= u32::MAX as u64 => 1,
         w => (u32::MAX as u64 / w) as u32,
     }
-}
-
-/// [`scale_by_weights`] from the weight of nice 0.
-#[inline]
-const fn scale_by_nice_0(span: u64, inverse: u32) -> u64 {
-    scale_by_weights(span, 1024, inverse)
 }
 
 /// `span * weight / w`, where `inverse` is `2^32 / w` (`__calc_delta()`).

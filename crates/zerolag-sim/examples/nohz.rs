@@ -75,9 +75,11 @@ impl Place<'_> {
         }
         text +=
             &format!("[[workload]]\nname = \"b\"\ncpus = \"{BUSY}\"\nprogram = \"forever {{ {busy} }}\"\n");
-        for group in groups.iter().map(String::as_str).chain((self.groups == 0).then_some("")) {
+        for (n, group) in
+            groups.iter().map(String::as_str).chain((self.groups == 0).then_some("")).enumerate()
+        {
             text +=
-                &format!("[[workload]]\nname = \"a\"\ncpus = \"{SLEEPER}\"\nstart = \"100ms\"\n{group}\n");
+                &format!("[[workload]]\nname = \"a{n}\"\ncpus = \"{SLEEPER}\"\nstart = \"100ms\"\n{group}\n");
             text += "program = \"run 100ms; sleep 10s\"\n";
         }
         let files = |_: &str| Err(std::io::ErrorKind::NotFound.into());

@@ -37,6 +37,7 @@ use zerolag_sim::workload::model::{self, Better, Metric};
 use zerolag_sim::workload::rtapp::Record;
 use zerolag_trace::metrics::{Distribution, Summary, TaskFigures};
 
+use crate::report::rows::ancestors;
 use crate::run::End;
 
 /// Picks figures whose names match one of these patterns; all of them if there are none.
@@ -103,12 +104,11 @@ fn added_up(sim: &Sim, summary: &Summary) -> (Tasks, BTreeMap<String, GroupFigur
         let sum = tasks.entry((template, path.clone())).or_default();
         let Some(figures) = summary.tasks.get(&task) else { continue };
         sum.add(figures);
-        for (group, sum) in &mut groups {
-            if path.strip_prefix(group.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            {
-                sum.run += figures.run();
-                sum.wakeup.merge(&figures.wakeup);
-            }
+        // The root is nobody's group here: what it comes to is the machine's.
+        for group in ancestors(path).skip(1) {
+            let sum = groups.entry(group.to_owned()).or_default();
+            sum.run += figures.run();
+            sum.wakeup.merge(&figures.wakeup);
         }
     }
     (tasks, groups)

@@ -364,15 +364,9 @@ impl Scheduler {
 
     /// The idle CPUs as they are now, to be passed over; to be given back after that.
     pub(super) fn copy_idle_cpus(&mut self) -> CpuSet {
-        let mut set = core::mem::take(&mut self.spare_set);
+        let mut set = self.take_spare_set();
         set.become_same(&self.nohz.idle_cpus);
         set
-    }
-
-    /// The memory of a set that was taken from there is spare again.
-    pub(crate) fn give_back(&mut self, mut set: CpuSet) {
-        set.clear();
-        self.spare_set = set;
     }
 
     /// Ages an idle CPU's load, at most once a tick. Returns true if some is left.

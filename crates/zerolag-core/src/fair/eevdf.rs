@@ -46,15 +46,13 @@ impl CfsRq {
     ) -> Option<EntityId> {
         let first = self.timeline.first();
         let curr = self.competing_curr(entities);
-        if self.nr_queued == 1 && buddy.is_none() {
+        // A buddy is queued: alone, it is this one.
+        if self.nr_queued == 1 {
             return curr.or(first);
         }
         let mean = self.mean(entities);
         if let Some(buddy) = buddy.filter(|&b| self.is_eligible_at(mean, entities[b].vruntime)) {
             return Some(buddy);
-        }
-        if self.nr_queued == 1 {
-            return curr.or(first);
         }
         let curr = curr.filter(|&c| self.is_eligible_at(mean, entities[c].vruntime));
         if let Some(rule) = guard

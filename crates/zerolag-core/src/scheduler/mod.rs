@@ -204,9 +204,9 @@ pub struct Scheduler {
     pub(crate) nohz: Nohz,
     /// The longest time between two balancings of a domain.
     pub(crate) max_balance_interval: Jiffies,
-    /// Memory for a set of CPUs that is searched or passed over; empty in between.
-    pub(crate) spare_set: CpuSet,
-    /// The same for tasks on their way from one CPU to another.
+    /// See [`Scheduler::take_spare_set`].
+    spare_set: CpuSet,
+    /// Memory for tasks on their way from one CPU to another; empty in between.
     pub(crate) spare_tasks: Vec<TaskId>,
     effects: VecDeque<Effect>,
     tracing: bool,
@@ -275,6 +275,17 @@ impl Scheduler {
     pub(crate) fn at(&mut self, now: Instant) {
         debug_assert!(now >= self.now, "time went backwards: {now} after {}", self.now);
         self.now = now;
+    }
+
+    /// An empty set, for CPUs that are searched or passed over; to be given back, so that its memory is used again.
+    pub(crate) fn take_spare_set(&mut self) -> CpuSet {
+        core::mem::take(&mut self.spare_set)
+    }
+
+    /// A set that was taken is not needed any more.
+    pub(crate) fn give_back(&mut self, mut set: CpuSet) {
+        set.clear();
+        self.spare_set = set;
     }
 
     /// Out of line: there are many callers, and most of the time nothing happens.

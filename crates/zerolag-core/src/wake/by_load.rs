@@ -156,7 +156,7 @@ impl Scheduler {
         }
         let Some(llc) = self.domains.cpu(target).llc else { return target };
         if self.smt_present && self.has_idle_cores(target) {
-            let mut cpus = core::mem::take(&mut self.spare_set);
+            let mut cpus = self.take_spare_set();
             cpus.become_and(self.domains.span(llc), &self.tasks[task].affinity);
             let core = self.idle_core(&mut cpus, target);
             self.give_back(cpus);

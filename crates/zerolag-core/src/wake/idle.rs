@@ -145,7 +145,7 @@ impl Scheduler {
             }
         }
         let start = CpuId::from_index(target.index() + 1);
-        let mut cpus = core::mem::take(&mut self.spare_set);
+        let mut cpus = self.take_spare_set();
         cpus.become_and(self.domains.span(llc), &self.tasks[task].affinity);
         let mut search = CoreSearch { idle_cpu: None, cpus };
         let found = self.search_llc(llc, has_idle_core, start, left, &mut search);

@@ -62,6 +62,20 @@ impl Driver {
         }
     }
 
+    /// A policy for which there may be no word.
+    fn note_policy(&mut self, now: Instant, task: TaskId, policy: Policy) {
+        if !policy.is_fair() {
+            self.unknown(now, "real-time tasks");
+        }
+        self.note_of(now, None, task, |task| Event::Policy { task, policy });
+    }
+
+    fn note_group(&mut self, now: Instant, event: Event) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.event(now, None, event);
+        }
+    }
+
     fn unknown(&mut self, now: Instant, what: &'static str) {
         if let Some(recorder) = &mut self.recorder {
             recorder.unknown(now, what);
@@ -137,10 +151,7 @@ impl Driver {
     }
 
     pub(super) fn set_policy(&mut self, now: Instant, task: TaskId, policy: Policy) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.policy(now, policy);
-        }
-        self.note_of(now, None, task, |task| Event::Policy { task, policy });
+        self.note_policy(now, task, policy);
         self.scheduler.set_policy(now, task, policy);
     }
 
@@ -162,7 +173,7 @@ impl Driver {
         if policy == t.policy {
             self.note_of(now, None, task, |task| Event::Slice { task, ns: slice.map_or(0, |slice| slice.0) });
         } else if slice == entity.custom_slice.then_some(entity.slice) {
-            self.note_of(now, None, task, |task| Event::Policy { task, policy });
+            self.note_policy(now, task, policy);
         } else {
             self.unknown(now, "a policy and a slice that are changed at once");
         }
@@ -292,22 +303,9 @@ impl Driver {
 
     pub(super) fn add_group(&mut self, now: Instant, parent: GroupId) -> GroupId {
         let group = self.scheduler.add_group(now, parent);
-        if let Some(recorder) = &mut self.recorder {
-            let event = Event::Group {
-                group: group_number(group),
-                parent: group_number(parent),
-                shares: None,
-                latency_nice: None,
-            };
-            recorder.event(now, None, event);
-        }
+        let (number, parent) = (group_number(group), group_number(parent));
+        self.note_group(now, Event::Group { group: number, parent, shares: None, latency_nice: None });
         group
-    }
-
-    fn note_group(&mut self, now: Instant, event: Event) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.event(now, None, event);
-        }
     }
 
     pub(super) fn set_shares(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The keys that say what the workload runs on: `kernel`, `machine`, `hz`, `seed`, `costs`, `speed`, `frequency`, `partitions`,
-//! `isolated`, `ties`, `stagger_ticks`, `[features]`, `[tunables]`, `[rules]`.
+//! The keys that say what the workload runs on: `kernel`, `machine`, `hz`, `seed`, `costs`, `speed`, `frequency`,
+//! `partitions`, `isolated`, `ties`, `stagger_ticks`, `[features]`, `[tunables]`, `[rules]`.
 
 use std::io;
 
@@ -153,7 +153,7 @@ fn costs(entry: &Entry<'_>) -> Result<Costs, ScenarioError> {
 
 /// `[[frequency]]`: clocks that have levels.
 fn frequencies(root: &Section<'_>, cpus: usize) -> Result<Frequencies, ScenarioError> {
-    let mut domains = Vec::new();
+    let (mut domains, mut frequencies) = (Vec::new(), Frequencies::default());
     for section in root.sections("frequency")? {
         let set = section.need("cpus", "the CPUs that share a clock")?.cpus(cpus)?;
         let levels = section.need("levels", "frequencies in MHz, ascending")?;
@@ -173,12 +173,13 @@ fn frequencies(root: &Section<'_>, cpus: usize) -> Result<Frequencies, ScenarioE
         } else if governor != Governor::Fixed {
             domain.level = 0;
         }
-        let error = |e: FrequencyError| section.error(Fault::Sense(e.to_string()));
         domains.push(domain);
-        Frequencies::new(domains.clone(), cpus).map_err(error)?;
+        // Each as it comes, so that an error names the one that is to blame.
+        frequencies = Frequencies::new(domains.clone(), cpus)
+            .map_err(|e: FrequencyError| section.error(Fault::Sense(e.to_string())))?;
         section.finish()?;
     }
-    Ok(Frequencies::new(domains, cpus).unwrap_or_default())
+    Ok(frequencies)
 }
 
 /// The governor with this name.

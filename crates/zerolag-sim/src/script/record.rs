@@ -14,7 +14,6 @@ use zerolag_core::config::Config;
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::features::Feature;
 use zerolag_core::ids::{CpuId, GroupId, Id, TaskId};
-use zerolag_core::nice::Policy;
 use zerolag_core::task::TaskSpec;
 use zerolag_core::topology::{Topology, TopologyBuilder};
 use zerolag_core::units::Instant;
@@ -183,12 +182,6 @@ impl Recorder {
             cpu: Some(spec.cpu.0),
             pin: false,
             cpus: Some(spec.affinity.and(cpus)),
-        }
-    }
-
-    pub(crate) fn policy(&mut self, now: Instant, policy: Policy) {
-        if !policy.is_fair() {
-            self.unknown(now, "real-time tasks");
         }
     }
 }

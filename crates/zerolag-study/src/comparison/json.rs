@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::{Cell, Row, Versus};
 use crate::case::Case;
-use crate::stats::Interval;
+use crate::report::json::with;
+use crate::stats::{Interval, Sample};
 use crate::study::Study;
 
 /// All of it, schema `zerolag.compare/1`.
@@ -31,15 +32,19 @@ pub fn of(study: &Study, rows: &[Row]) -> Value {
 }
 
 fn cell(cell: &Cell) -> Value {
-    let s = &cell.sample;
+    let versus = cell.versus.as_ref().map_or(Value::Null, versus);
+    with(sample(&cell.sample), json!({ "versus": versus }))
+}
+
+/// What the values of a metric in one case come to.
+pub(crate) fn sample(sample: &Sample) -> Value {
     json!({
-        "n": s.len(),
-        "mean": s.mean(),
-        "std": s.deviation(),
-        "min": s.min(),
-        "median": s.median(),
-        "max": s.max(),
-        "versus": cell.versus.as_ref().map_or(Value::Null, versus),
+        "n": sample.len(),
+        "mean": sample.mean(),
+        "std": sample.deviation(),
+        "min": sample.min(),
+        "median": sample.median(),
+        "max": sample.max(),
     })
 }
 

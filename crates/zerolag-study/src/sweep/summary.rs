@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::Sweep;
 use crate::case::Sealed;
 use crate::comparison::{self, Row};
+use crate::report::json::with;
 use crate::store::{Store, StoreError};
 
 impl Sweep {
@@ -27,18 +28,12 @@ impl Sweep {
     pub fn to_json(&self, points: &[(&Sealed, Vec<Row>)]) -> Value {
         let point = |(case, rows): &(&Sealed, Vec<Row>)| {
             let metrics = rows.iter().filter_map(|row| {
-                let s = &row.cells.first()?.as_ref()?.sample;
-                Some(json!({
+                let kind = json!({
                     "name": row.kind.name,
                     "unit": row.kind.unit,
                     "better": row.kind.better.name(),
-                    "n": s.len(),
-                    "mean": s.mean(),
-                    "std": s.deviation(),
-                    "min": s.min(),
-                    "median": s.median(),
-                    "max": s.max(),
-                }))
+                });
+                Some(with(kind, comparison::json::sample(&row.cells.first()?.as_ref()?.sample)))
             });
             let choices = comparison::json::choices(case.case());
             json!({ "choices": choices, "hash": case.hash(), "metrics": metrics.collect::<Vec<_>>() })

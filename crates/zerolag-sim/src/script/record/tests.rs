@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 use zerolag_core::kernel::Kernel;
+use zerolag_core::nice::Policy;
 use zerolag_core::units::Nanos;
 
 use super::*;
-use crate::program::{Op, ProgramBuilder};
+use crate::program::{Attribute, Op, ProgramBuilder};
 use crate::scenario::{Overrides, read};
 use crate::script::{Build, Output, interpreter::Interpreter};
 use crate::sim::{RecordedError, Setup, Sim};
@@ -50,11 +51,11 @@ fn a_recorded_run_can_be_carried_out_again() {
 }
 
 #[test]
-fn a_hog_and_a_sleeper_are_few_lines() {
+fn a_task_that_runs_and_ends_is_few_lines() {
     let mut workload = Workload::new();
-    let hog = ProgramBuilder::new().op(Op::Run(Nanos::from_millis(6).into())).build().unwrap();
-    let hog = workload.template(Template::new("hog", hog));
-    workload.start(Start::new(hog));
+    let program = ProgramBuilder::new().op(Op::Run(Nanos::from_millis(6).into())).build().unwrap();
+    let template = workload.template(Template::new("task", program));
+    workload.start(Start::new(template));
     let topology = Topology::preset("1cpu").unwrap();
     let config = Kernel::V6_12.config(1).unwrap();
     let mut sim = Sim::recorded(Setup::new(topology, config), workload).unwrap();
@@ -63,6 +64,25 @@ fn a_hog_and_a_sleeper_are_few_lines() {
                     task 0 group 0 nice 0 policy normal cpu 0 cpus 0\nfork 0\nresched\n\
                     clock 4000000\ntick\nclock 6000000\nexit\nnohz 2\n";
     assert_eq!(sim.take_script().unwrap(), expected);
+}
+
+/// However a task comes by it: scripts have no real-time policies, and another one must not stand in for it.
+#[test]
+fn a_policy_without_a_word_is_refused() {
+    let said = |policy: Policy| {
+        let mut program = ProgramBuilder::new();
+        program.op(Op::Run(Nanos::from_millis(1).into())).op(Op::Set(Attribute::Policy(policy)));
+        let mut workload = Workload::new();
+        let template = workload.template(Template::new("task", program.build().unwrap()));
+        workload.start(Start::new(template));
+        let topology = Topology::preset("1cpu").unwrap();
+        let config = Kernel::V6_12.config(1).unwrap();
+        let mut sim = Sim::recorded(Setup::new(topology, config), workload).unwrap();
+        sim.run_until(Instant(10_000_000), &mut ());
+        sim.take_script().map_err(|error| error.to_string())
+    };
+    assert!(said(Policy::Batch).unwrap().contains("policy 0 batch"));
+    assert!(said(Policy::Fifo(3)).unwrap_err().contains("real-time"));
 }
 
 #[test]
