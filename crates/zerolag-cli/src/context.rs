@@ -3,7 +3,6 @@
 //! levels and CPUs.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use zerolag_core::cpu_set::{CPUS_MAX, CpuSet};
@@ -11,26 +10,19 @@ use zerolag_core::event::{EventKind, SchedEvent};
 use zerolag_core::ids::{GroupId, Id, TaskId};
 use zerolag_core::nice::{Nice, Policy, WEIGHT_IDLE};
 use zerolag_core::units::Weight;
-use zerolag_sim::replay::{self, Context, RecordedTask};
+use zerolag_sim::replay::Context;
 use zerolag_sim::scenario::Overrides;
+use zerolag_study::replay::{ContextFile, recorded};
 use zerolag_trace::TaskTable;
 use zerolag_trace::tasks::TaskInfo;
 
 use crate::args::high::Source;
 use crate::failure::Failure;
 
-/// Reads a context file. `cpus` is how many the machine has if the file does not say.
-pub(crate) fn read(path: &Path, overrides: &Overrides, cpus: usize) -> Result<Context, Failure> {
+/// Opens a context file.
+pub(crate) fn open(path: &Path) -> Result<ContextFile, Failure> {
     let source = Source::new(path);
-    let beside = path.parent().unwrap_or(Path::new("")).to_owned();
-    let files = |name: &str| fs::read(beside.join(name));
-    replay::context::read(&source.to_string(), &source.read()?, overrides, &files, Some(cpus))
-        .map_err(Failure::input)
-}
-
-/// Who a task of a recording is.
-pub(crate) fn recorded(info: &TaskInfo) -> RecordedTask {
-    RecordedTask { pid: info.pid, comm: info.comm.clone(), prio: info.prio }
+    Ok(ContextFile::new(source.to_string(), source.read()?, path))
 }
 
 /// A context, asked about the tasks of a recording.
@@ -39,7 +31,7 @@ pub(crate) struct Beside(Context);
 
 impl Beside {
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        read(path, &Overrides::default(), CPUS_MAX).map(Self)
+        open(path)?.read(&Overrides::default(), CPUS_MAX).map(Self).map_err(Failure::input)
     }
 
     /// The path of each task's group.

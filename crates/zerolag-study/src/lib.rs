@@ -13,6 +13,7 @@
 //! * [`case`] is everything about a run but its seed; [`choice`] is one thing about it that can vary.
 //! * [`run`] does one run and [`figures`] says what came out, in figures that can be compared; [`report`] is all of
 //!   it, for a single run that is followed ([`follow`]) event by event.
+//! * [`replay`] is a recording beside its replays.
 //! * [`benchmark`] is a single run of a model alone; [`values`] is what the scheduler has at a moment.
 //! * [`study`] does many, on worker threads; [`store`] keeps what came out.
 //! * [`stats`] compares samples, [`comparison`] whole cases.
@@ -33,6 +34,7 @@ pub mod figures;
 pub mod follow;
 pub mod linux;
 mod nodes;
+pub mod replay;
 pub mod report;
 pub mod reproduce;
 pub mod run;

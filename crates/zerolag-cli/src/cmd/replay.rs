@@ -2,108 +2,71 @@
 //! `zerolag replay`: runs what a recording shows under a scheduler, says how far the two are apart, and what
 //! would have happened if something had been different.
 
-mod change;
-mod figures;
 mod print;
-mod recording;
-mod verdict;
 
 use std::io::Write;
+use std::num::NonZeroU32;
 
 use zerolag_core::event::SchedEvent;
 use zerolag_core::ids::{Id, TaskId};
 use zerolag_core::units::Nanos;
-use zerolag_sim::replay::{self, Context, Options};
-use zerolag_sim::scenario::Overrides;
-use zerolag_sim::sim::{Sim, Stop};
+use zerolag_study::replay::{Change, ChangeError, Heard, Recording, ReplayError, Request};
 use zerolag_trace::TaskTable;
-use zerolag_trace::metrics::{Metrics, Summary};
+use zerolag_trace::read;
 
-use crate::args::high::{Source, machine, settings};
+use crate::args::high::{Source, implemented};
 use crate::args::low;
 use crate::failure::Failure;
 use crate::trace::TraceFile;
 
-use change::Change;
-use figures::{Comparison, Replayed};
-use recording::Recording;
+use print::Text;
 
 /// Replays the recording.
 pub(crate) fn run(args: &low::Replay, out: &mut dyn Write) -> Result<(), Failure> {
-    if args.duration == Some(Nanos::ZERO) {
-        return Err(Failure::input("--duration: a replay of no time shows nothing"));
-    }
-    let changes = Change::all(args)?;
-    let recording = Recording::read(&Source::new(&args.recording), args.duration)?;
-    let cpus = recording.history.cpu_count();
+    let request = Request {
+        context: args.context.as_deref().map(crate::context::open).transpose()?,
+        kernel: if let [kernel] = args.kernel[..] { Some(kernel) } else { None },
+        machine: args.machine.clone(),
+        settings: args.settings.clone(),
+        repeat: NonZeroU32::new(args.repeat).unwrap_or(NonZeroU32::MIN),
+        changes: changes(args)?,
+    };
+    let recording = read(&Source::new(&args.recording), args.duration)?;
     let counters = low::Counters::default();
     let trace = args.trace.as_ref().map(|path| TraceFile::create(path, args.trace_format, &counters));
-    let mut trace = trace.transpose()?;
-    let mut replay = |context: &Context| -> Result<Replayed, Failure> {
-        let mut once = |repetition| {
-            let options = Options { duration: args.duration, repetition };
-            let replay = replay::Replay::new(&recording.history, &recording.tasks, context, options);
-            let run = simulate(&replay, trace.take().map(|file| Writing::new(file, &recording, &replay)))?;
-            Ok::<_, Failure>(Replayed::new(replay, &run, recording.has_wakeups))
-        };
-        let mut first = once(0)?;
-        for repetition in 1..args.repeat {
-            first.repeat(once(repetition)?);
-        }
-        Ok(first)
-    };
-
-    let base = as_asked(args, cpus)?;
-    let replayed = replay(&base)?;
-    for remark in &replayed.replay.remarks {
+    let mut writing = trace.transpose()?.map(|file| Writing::new(file, &recording));
+    let comparison = request.run(&recording, |heard| match &mut writing {
+        Some(writing) if heard.number == 0 => writing.event(heard),
+        _ => Ok::<_, Failure>(()),
+    })?;
+    writing.map(|writing| writing.file.finish()).transpose()?;
+    for remark in &comparison.remarks {
         eprintln!("zerolag: {}: {remark}", recording.name);
-    }
-    let mut comparison = Comparison::new(&recording, &replayed);
-    if is_changed_as_a_whole(args) {
-        comparison.add_as_recorded(&replay(&context(args, cpus, &Overrides::default())?)?);
-    }
-    for change in &changes {
-        let mut context = match change.overrides(args)? {
-            Some(overrides) => with_settings(args, context(args, cpus, &overrides)?)?,
-            None => base.clone(),
-        };
-        change.apply(&mut context)?;
-        comparison.add_what_if(change.to_string(), &replay(&context)?);
     }
     if args.json {
         writeln!(out, "{:#}", comparison.to_json())?;
     } else {
-        comparison.write_text(out)?;
+        Text(&comparison).write(out)?;
     }
     Ok(())
 }
 
-fn is_changed_as_a_whole(args: &low::Replay) -> bool {
-    args.kernel.len() == 1 || args.machine.is_some() || !args.settings.is_empty()
-}
-
-/// What is known beside the recording, with what the command line changes as a whole.
-fn as_asked(args: &low::Replay, cpus: usize) -> Result<Context, Failure> {
-    let kernel = if let [kernel] = args.kernel[..] { Some(kernel) } else { None };
-    let machine = args.machine.as_deref().map(machine).transpose()?;
-    let overrides = Overrides { kernel, machine, ..Overrides::default() };
-    with_settings(args, context(args, cpus, &overrides)?)
-}
-
-fn with_settings(args: &low::Replay, mut context: Context) -> Result<Context, Failure> {
-    for assignment in &args.settings {
-        settings::apply(&mut context.setup, assignment)?;
-        context.has_costs |= assignment.trim_start().starts_with("costs");
+/// What the command line wants to be tried by itself.
+fn changes(args: &low::Replay) -> Result<Vec<Change>, Failure> {
+    let mut changes = Vec::new();
+    if args.kernel.len() > 1 {
+        for &kernel in &args.kernel {
+            changes.push(Change::Kernel(implemented(kernel)?));
+        }
     }
-    Ok(context)
-}
-
-/// What is known beside the recording, which shows so many CPUs.
-fn context(args: &low::Replay, cpus: usize, overrides: &Overrides) -> Result<Context, Failure> {
-    match &args.context {
-        Some(path) => crate::context::read(path, overrides, cpus),
-        None => Context::unknown(overrides, cpus).map_err(Failure::input),
+    changes.extend(args.cpus.iter().map(|&n| Change::Cpus(n)));
+    let weights = args.weights.iter().map(|text| Change::weight(text));
+    let nices = args.nices.iter().map(|text| Change::nice(text));
+    let slices = args.slices.iter().map(|text| Change::slice(text));
+    for change in weights.chain(nices).chain(slices) {
+        changes.push(change?);
     }
+    Ok(changes)
 }
 
 /// A replay that is written to a file as if it had been recorded.
@@ -111,49 +74,55 @@ struct Writing<'r> {
     file: TraceFile,
     names: TaskTable,
     recording: &'r Recording,
-    replay: &'r replay::Replay,
 }
 
 impl<'r> Writing<'r> {
-    fn new(file: TraceFile, recording: &'r Recording, replay: &'r replay::Replay) -> Self {
-        Self { file, names: TaskTable::new(), recording, replay }
+    fn new(file: TraceFile, recording: &'r Recording) -> Self {
+        Self { file, names: TaskTable::new(), recording }
     }
 
-    fn event(&mut self, event: &SchedEvent, sim: &Sim) -> Result<(), Failure> {
+    fn event(&mut self, heard: Heard<'_>) -> Result<(), Failure> {
+        let Heard { replay, event, sim, .. } = heard;
         for task in (self.names.len()..sim.task_count()).map(TaskId::from_index) {
-            let recorded = &self.recording.tasks[self.replay.recorded(sim, task)];
+            let recorded = &self.recording.tasks[replay.recorded(sim, task)];
             let added = self.names.add(recorded.pid, &recorded.comm);
             if let Some(info) = self.names.get_mut(added) {
                 info.prio = recorded.prio;
             }
         }
-        let time = self.recording.history.first() + event.time.saturating_since(self.replay.begin());
+        let time = self.recording.history.first() + event.time.saturating_since(replay.begin());
         self.file.event(&SchedEvent { time, ..*event }, &self.names, None)
     }
 }
 
-/// Runs it to its end. Figures are those from the beginning of the recording on.
-fn simulate(replay: &replay::Replay, mut writing: Option<Writing<'_>>) -> Result<(Sim, Summary), Failure> {
-    let mut sim = replay.simulate().map_err(Failure::input)?;
-    let mut metrics = Metrics::new();
-    let begin = replay.begin();
-    let mut heard = Vec::new();
-    while sim.step(replay.end(), &mut |event: &SchedEvent| heard.push(*event)) {
-        for event in heard.drain(..).filter(|event| event.time >= begin) {
-            metrics.feed(&event);
-            if let Some(writing) = &mut writing {
-                writing.event(&event, &sim)?;
-            }
+impl From<ChangeError> for Failure {
+    fn from(error: ChangeError) -> Self {
+        Self::input(format_args!("--{error}"))
+    }
+}
+
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Self {
+        match error {
+            ReplayError::Livelock(..) => Self::Check(error.to_string()),
+            ReplayError::Change(error) => error.into(),
+            ReplayError::Setting(_) => Self::input(format_args!("--{error}")),
+            _ => Self::input(error),
         }
     }
-    if let Some(writing) = writing {
-        writing.file.finish()?;
+}
+
+/// Reads the recording, or so much of its beginning. What is odd about it is told on standard error.
+fn read(source: &Source, duration: Option<Nanos>) -> Result<Recording, Failure> {
+    let trace = match source.is_standard_input() {
+        true => read::open(std::io::stdin()),
+        false => read::open_path(source.path()),
+    };
+    let trace = trace.map_err(|e| source.failure(e))?;
+    let recording = Recording::read(source.to_string(), trace, duration, &mut || true);
+    let recording = recording.map_err(|e| source.failure(e))?;
+    for remark in &recording.remarks {
+        eprintln!("zerolag: {source}: {remark}");
     }
-    if let Some(Stop::Livelock { name, at, .. }) = sim.stop() {
-        return Err(Failure::Check(format!(
-            "task {name} goes on and on without time passing (at operation {at} of its program)"
-        )));
-    }
-    metrics.advance(replay.end());
-    Ok((sim, metrics.summary()))
+    Ok(recording)
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A comparison as a table or as JSON; docs/json.md describes the schema.
+//! A comparison as tables.
 
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
-use zerolag_study::report::json::{latency, ms as json_ms};
+use zerolag_study::replay::{Comparison, Figures, Task};
 
-use super::figures::{Comparison, Figures, Task};
 use crate::report::text::{ms, us};
 use crate::table;
 
@@ -28,21 +26,24 @@ const COLUMNS: [&str; 12] = [
     ">MAX_US",
 ];
 
-impl Comparison {
+/// A comparison to be printed.
+pub(super) struct Text<'c>(pub(super) &'c Comparison);
+
+impl Text<'_> {
     /// Prints it.
-    pub(super) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
             "{}: {} ms, {} events, replayed by Linux {} on {} CPU{}",
-            self.input,
-            ms(self.duration),
-            self.events,
-            self.kernel,
-            self.cpus,
-            if self.cpus == 1 { "" } else { "s" },
+            self.0.input,
+            ms(self.0.duration),
+            self.0.events,
+            self.0.kernel,
+            self.0.cpus,
+            if self.0.cpus == 1 { "" } else { "s" },
         )?;
         writeln!(out)?;
-        let mut shown: Vec<&Task> = self.tasks.iter().collect();
+        let mut shown: Vec<&Task> = self.0.tasks.iter().collect();
         shown.sort_by_key(|t| std::cmp::Reverse(t.measured.run.max(t.simulated.run)));
         let left_out = shown.len().saturating_sub(TASKS_MAX);
         shown.truncate(TASKS_MAX);
@@ -64,12 +65,12 @@ impl Comparison {
             self.write_repetitions(out, &shown)?;
             writeln!(out)?;
         }
-        writeln!(out, "{}", self.verdict())
+        writeln!(out, "{}", self.0.verdict())
     }
 
     /// How often it was replayed, if several times.
     fn repetitions(&self) -> usize {
-        self.tasks.iter().map(|t| t.simulated.repeated.len()).max().unwrap_or(0)
+        self.0.tasks.iter().map(|t| t.simulated.repeated.len()).max().unwrap_or(0)
     }
 
     /// Between which shares the repetitions came out.
@@ -79,7 +80,7 @@ impl Comparison {
         let rows = shown.iter().flat_map(|task| {
             let asked = task.as_recorded.is_some().then_some(("as asked", &task.simulated));
             let first = std::iter::once(("as recorded", task.baseline())).chain(asked);
-            let changes = self.changes.iter().map(String::as_str).zip(&task.what_if);
+            let changes = self.0.changes.iter().map(String::as_str).zip(&task.what_if);
             let percent = |share: f64| format!("{:.2}%", 100.0 * share);
             first.chain(changes).enumerate().filter_map(move |(n, (what, figures))| {
                 let [least, middle, most] = figures.range()?.map(percent);
@@ -94,7 +95,7 @@ impl Comparison {
     }
 
     fn is_what_if(&self) -> bool {
-        !self.changes.is_empty() || self.tasks.iter().any(|t| t.as_recorded.is_some())
+        !self.0.changes.is_empty() || self.0.tasks.iter().any(|t| t.as_recorded.is_some())
     }
 
     /// A column for each replay, a table for each figure.
@@ -103,7 +104,7 @@ impl Comparison {
         let mut columns = vec!["TASK".to_owned(), ">PID".into(), "GROUP".into(), ">MEASURED".into()];
         columns.push(">AS RECORDED".into());
         columns.extend(changed_as_a_whole.then(|| ">AS ASKED".to_owned()));
-        columns.extend(self.changes.iter().map(|c| format!(">{c}")));
+        columns.extend(self.0.changes.iter().map(|c| format!(">{c}")));
         let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
         let all = |task: &Task| -> Vec<Figures> {
             let asked = changed_as_a_whole.then(|| task.simulated.clone());
@@ -130,37 +131,6 @@ impl Comparison {
             shown.iter().copied().filter(|t| all(t).iter().any(|f| !f.wakeup.is_empty())).collect();
         table::write(out, &columns, rows(&p99, &woken))
     }
-
-    /// All of it, schema `zerolag.replay/1`.
-    pub(super) fn to_json(&self) -> Value {
-        let task = |t: &Task| {
-            let mut task = json!({
-                "comm": t.comm,
-                "pid": t.pid,
-                "group": t.group,
-                "measured": figures(&t.measured),
-                "simulated": figures(&t.simulated),
-            });
-            if let Some(f) = &t.as_recorded {
-                task["as_recorded"] = figures(f);
-            }
-            if !t.what_if.is_empty() {
-                task["what_if"] = t.what_if.iter().map(figures).collect();
-            }
-            task
-        };
-        json!({
-            "schema": "zerolag.replay/1",
-            "input": self.input,
-            "kernel": self.kernel,
-            "cpu_count": self.cpus,
-            "duration_ms": json_ms(self.duration),
-            "events": self.events,
-            "what_if": self.changes,
-            "verdict": self.verdict().to_json(),
-            "tasks": self.tasks.iter().map(task).collect::<Vec<_>>(),
-        })
-    }
 }
 
 fn cells(names: [String; 4], f: &Figures) -> Vec<String> {
@@ -170,17 +140,4 @@ fn cells(names: [String; 4], f: &Figures) -> Vec<String> {
     };
     let counts = [format!("{:.2}%", 100.0 * f.share), f.switches.to_string(), f.preempted.to_string()];
     names.into_iter().chain(counts).chain(latencies).collect()
-}
-
-fn figures(f: &Figures) -> Value {
-    let mut figures = json!({
-        "share": f.share,
-        "switches": f.switches,
-        "preempted": f.preempted,
-        "wakeup_us": latency(&f.wakeup),
-    });
-    if !f.repeated.is_empty() {
-        figures["share_repeated"] = json!(f.repeated);
-    }
-    figures
 }

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What was measured beside what was simulated, task by task.
+//! Recordings beside their replays: what was measured beside what was simulated, task by task.
+
+mod change;
+mod json;
+mod recording;
+mod request;
+mod verdict;
 
 use std::collections::BTreeMap;
 
@@ -10,21 +16,26 @@ use zerolag_sim::sim::Sim;
 use zerolag_sim::workload::TemplateId;
 use zerolag_trace::metrics::{Distribution, Summary, TaskFigures};
 
-use super::recording::Recording;
-use super::verdict::Verdict;
+pub use self::change::{Change, ChangeError};
+pub use self::recording::{Recording, RecordingError, recorded};
+pub use self::request::{ContextFile, Heard, ReplayError, Request};
+pub use self::verdict::Verdict;
 
 /// Figures of one task in one schedule.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Figures {
-    pub(super) run: Nanos,
+pub struct Figures {
+    /// CPU time.
+    pub run: Nanos,
     /// CPU time over the time recorded.
-    pub(super) share: f64,
-    pub(super) switches: u64,
-    pub(super) preempted: u64,
+    pub share: f64,
+    /// How often it got a CPU.
+    pub switches: u64,
+    /// How often it lost one.
+    pub preempted: u64,
     /// From wake-up to running.
-    pub(super) wakeup: Distribution,
+    pub wakeup: Distribution,
     /// The shares in all repetitions, where there were several, from the least to the largest.
-    pub(super) repeated: Vec<f64>,
+    pub repeated: Vec<f64>,
 }
 
 impl Figures {
@@ -41,7 +52,7 @@ impl Figures {
     }
 
     /// The least, the middle and the largest share of all repetitions, if there were several.
-    pub(super) fn range(&self) -> Option<[f64; 3]> {
+    pub fn range(&self) -> Option<[f64; 3]> {
         let shares = &self.repeated;
         Some([*shares.first()?, shares[shares.len() / 2], *shares.last()?])
     }
@@ -49,15 +60,16 @@ impl Figures {
 
 /// A replay, and what came out of it.
 #[derive(Debug)]
-pub(super) struct Replayed {
-    pub(super) replay: Replay,
+struct Replayed {
+    replay: Replay,
     tasks: BTreeMap<TaskId, Figures>,
     /// What came out when it was repeated.
     again: Vec<BTreeMap<TaskId, Figures>>,
 }
 
 impl Replayed {
-    pub(super) fn new(replay: Replay, (sim, summary): &(Sim, Summary), has_wakeups: bool) -> Self {
+    /// What came out of a simulation.
+    fn new(replay: Replay, sim: &Sim, summary: &Summary, has_wakeups: bool) -> Self {
         let tasks = (0..sim.task_count()).map(TaskId::from_index);
         let of = |task: TaskId| {
             let figures = summary.tasks.get(&task)?;
@@ -67,7 +79,7 @@ impl Replayed {
     }
 
     /// Adds a repetition.
-    pub(super) fn repeat(&mut self, again: Self) {
+    fn repeat(&mut self, again: Self) {
         self.again.push(again.tasks);
     }
 
@@ -85,44 +97,55 @@ impl Replayed {
 
 /// One task of the recording.
 #[derive(Debug)]
-pub(super) struct Task {
+pub struct Task {
     id: TaskId,
-    pub(super) comm: String,
-    pub(super) pid: u32,
+    /// Its name.
+    pub comm: String,
+    /// Its number.
+    pub pid: u32,
     /// The path of its group.
-    pub(super) group: String,
-    pub(super) measured: Figures,
-    /// As the command line wants it as a whole.
-    pub(super) simulated: Figures,
+    pub group: String,
+    /// As recorded.
+    pub measured: Figures,
+    /// As asked as a whole.
+    pub simulated: Figures,
     /// As recorded, where that is something else.
-    pub(super) as_recorded: Option<Figures>,
+    pub as_recorded: Option<Figures>,
     /// With each of the changes.
-    pub(super) what_if: Vec<Figures>,
+    pub what_if: Vec<Figures>,
 }
 
 impl Task {
     /// As recorded.
-    pub(super) fn baseline(&self) -> &Figures {
+    pub fn baseline(&self) -> &Figures {
         self.as_recorded.as_ref().unwrap_or(&self.simulated)
     }
 }
 
 /// A recording beside its replays.
 #[derive(Debug)]
-pub(super) struct Comparison {
-    pub(super) input: String,
-    pub(super) kernel: &'static str,
-    pub(super) cpus: usize,
-    pub(super) duration: Nanos,
-    pub(super) events: u64,
+pub struct Comparison {
+    /// Where the recording came from.
+    pub input: String,
+    /// The kernel that replayed it.
+    pub kernel: &'static str,
+    /// On how many CPUs.
+    pub cpus: usize,
+    /// From the first to the last event.
+    pub duration: Nanos,
+    /// How many events the recording has.
+    pub events: u64,
     /// In the order in which they appear in the recording; those that never had a CPU are left out.
-    pub(super) tasks: Vec<Task>,
+    pub tasks: Vec<Task>,
     /// What the changes are called.
-    pub(super) changes: Vec<String>,
+    pub changes: Vec<String>,
+    /// What is odd about the replay as asked.
+    pub remarks: Vec<String>,
 }
 
 impl Comparison {
-    pub(super) fn new(recording: &Recording, replayed: &Replayed) -> Self {
+    /// A recording beside a replay as asked.
+    fn new(recording: &Recording, replayed: &Replayed) -> Self {
         let replay = &replayed.replay;
         let mut tasks = Vec::new();
         for (id, task) in recording.tasks.iter() {
@@ -153,18 +176,19 @@ impl Comparison {
             events: recording.events,
             tasks,
             changes: Vec::new(),
+            remarks: replay.remarks.iter().map(ToString::to_string).collect(),
         }
     }
 
     /// Adds what comes out as recorded, if that is something else.
-    pub(super) fn add_as_recorded(&mut self, replayed: &Replayed) {
+    fn add_as_recorded(&mut self, replayed: &Replayed) {
         for task in &mut self.tasks {
             task.as_recorded = Some(replayed.of(task.id));
         }
     }
 
     /// Adds what comes out with a change.
-    pub(super) fn add_what_if(&mut self, change: String, replayed: &Replayed) {
+    fn add_what_if(&mut self, change: String, replayed: &Replayed) {
         for task in &mut self.tasks {
             task.what_if.push(replayed.of(task.id));
         }
@@ -172,7 +196,7 @@ impl Comparison {
     }
 
     /// How far the replay is from the recording, if nothing is changed.
-    pub(super) fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Verdict {
         Verdict::of(&self.tasks, Task::baseline)
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::{Value, json};
 use zerolag_core::units::Nanos;
 
-use super::figures::{Figures, Task};
+use super::{Figures, Task};
 
 /// Latencies of fewer wake-ups say little.
 const WAKEUPS_MIN: u64 = 10;
@@ -15,7 +15,7 @@ const POINT: f64 = 0.01;
 
 /// See the [module](self).
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Verdict {
+pub struct Verdict {
     /// The largest difference of a share, simulated less measured, in points of one CPU.
     share_points: f64,
     /// Whose that is.
@@ -32,7 +32,7 @@ pub(super) struct Verdict {
 
 impl Verdict {
     /// What comes out of replaying as recorded.
-    pub(super) fn of(tasks: &[Task], simulated: impl Fn(&Task) -> &Figures) -> Self {
+    pub fn of(tasks: &[Task], simulated: impl Fn(&Task) -> &Figures) -> Self {
         let off = |t: &&Task| simulated(t).share - t.measured.share;
         let worst = tasks.iter().max_by(|a, b| off(a).abs().total_cmp(&off(b).abs()));
         let sum = |of: &dyn Fn(&Task) -> u64| tasks.iter().map(of).sum::<u64>() as f64;
@@ -62,7 +62,8 @@ impl Verdict {
         }
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    /// As docs/json.md describes it.
+    pub fn to_json(&self) -> Value {
         json!({
             "share_points": self.share_points,
             "task": self.task,
