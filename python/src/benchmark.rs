@@ -5,13 +5,12 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
-use zerolag_core::kernel::Kernel;
 use zerolag_sim::benchmark::Benchmark as Simulated;
 use zerolag_sim::input::RTAPP_MACHINE;
 use zerolag_sim::workload::models;
-use zerolag_study::benchmark::{Report, Request, RequestError};
+use zerolag_study::benchmark::{Report, Request};
 
-use crate::error::{self, raise};
+use crate::error::{self, Raised};
 use crate::follow::{Pulse, Watching};
 use crate::scenario;
 
@@ -19,21 +18,6 @@ use crate::scenario;
 #[pyclass(frozen, module = "zerolag")]
 #[derive(Debug)]
 pub(crate) struct Benchmark(Report);
-
-impl From<RequestError> for Raised {
-    fn from(error: RequestError) -> Self {
-        Self(raise(&error))
-    }
-}
-
-/// An exception, whether Python's or of an error of the engine.
-struct Raised(PyErr);
-
-impl From<PyErr> for Raised {
-    fn from(error: PyErr) -> Self {
-        Self(error)
-    }
-}
 
 /// Run a benchmark alone on a machine, by its own options.
 ///
@@ -65,18 +49,13 @@ pub(crate) fn benchmark(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Benchmark> {
     let kind = models::by_name(model).map_err(|e| error::input(&e.to_string(), "model"))?;
-    let unknown = || {
-        let known = Kernel::ALL.map(Kernel::name).join(", ");
-        error::input(&format!("kernel = {kernel}: there are {known}"), "kernel")
-    };
-    let settings = scenario::pairs(set, "set")?;
     let request = Request {
         kind,
         options,
-        kernel: Kernel::by_name(kernel).ok_or_else(unknown)?,
+        kernel: scenario::kernel(kernel)?,
         machine: machine.map_or_else(|| RTAPP_MACHINE.to_owned(), |m| m.display().to_string()),
         seed,
-        settings: settings.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+        settings: scenario::settings(set)?,
     };
     let drive = |benchmark: &mut Simulated| -> Result<(), Raised> {
         let progress = progress.as_ref().map(|p| Python::attach(|py| p.clone_ref(py)));

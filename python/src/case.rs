@@ -16,10 +16,7 @@ use zerolag_study::run::{self, End};
 
 use crate::error::{self, exception, raise};
 use crate::follow::Pulse;
-use crate::scenario;
-
-/// What a scenario is called that has no file.
-const NAMELESS: &str = "dict";
+use crate::scenario::{self, NAMELESS};
 
 /// A workload and what is chosen beside it: everything about a run but its seed.
 ///
@@ -79,11 +76,7 @@ pub(crate) fn choices(
     set: Option<&Bound<'_, PyMapping>>,
     choices: Option<&Bound<'_, PyMapping>>,
 ) -> PyResult<BTreeMap<Key, String>> {
-    let mut chosen = BTreeMap::new();
-    for (key, value) in scenario::pairs(choices, "choices")? {
-        let parsed: Key = key.parse().map_err(|e| error::input(&format!("{e}"), &key))?;
-        chosen.insert(parsed, value);
-    }
+    let mut chosen = keyed(scenario::pairs(choices, "choices")?)?;
     let named = [
         (Key::Kernel, kernel.map(str::to_owned)),
         (Key::Machine, machine.map(|m| m.display().to_string())),
@@ -98,6 +91,15 @@ pub(crate) fn choices(
         }
     }
     Ok(chosen)
+}
+
+/// Choices by what their keys mean.
+pub(crate) fn keyed(choices: impl IntoIterator<Item = (String, String)>) -> PyResult<BTreeMap<Key, String>> {
+    let one = |(key, value): (String, String)| {
+        let parsed: Key = key.parse().map_err(|e| error::input(&format!("{e}"), &key))?;
+        Ok((parsed, value))
+    };
+    choices.into_iter().map(one).collect()
 }
 
 #[pymethods]
@@ -202,11 +204,8 @@ impl Case {
     ) -> PyResult<Self> {
         same_version(version)?;
         let files: Contents = files.into_iter().map(|(name, bytes)| (name, bytes.into())).collect();
-        let mut parsed = BTreeMap::new();
-        for (key, value) in choices {
-            parsed.insert(key.parse().map_err(|e| error::input(&format!("{e}"), &key))?, value);
-        }
-        let case = case::Case { file, bytes: bytes.into(), beside: Beside::Contents(files), choices: parsed };
+        let choices = keyed(choices)?;
+        let case = case::Case { file, bytes: bytes.into(), beside: Beside::Contents(files), choices };
         py.detach(|| case.seal()).map(Self::from).map_err(|e| raise(&e))
     }
 }

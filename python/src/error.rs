@@ -12,6 +12,7 @@ use zerolag_sim::setting::SettingError;
 use zerolag_sim::workload::rtapp::{Problem, RtAppError};
 use zerolag_study::benchmark::RequestError;
 use zerolag_study::case::CaseError;
+use zerolag_study::replay::ReplayError;
 use zerolag_study::store::StoreError;
 use zerolag_study::study::StudyError;
 use zerolag_study::sweep::SweepError;
@@ -31,7 +32,7 @@ impl Where {
         Self { file: Some(file.into()), line: known(place.line), column: known(place.column), key: None }
     }
 
-    fn file(file: impl Into<String>) -> Self {
+    pub(crate) fn file(file: impl Into<String>) -> Self {
         Self { file: Some(file.into()), ..Self::default() }
     }
 
@@ -39,19 +40,21 @@ impl Where {
         Self { key: Some(key.to_string()), ..Self::default() }
     }
 
-    /// What is not known here is taken from there.
+    /// The other, if this has no line and that has: a place is of one file. The key is of either.
     fn or(self, other: Self) -> Self {
-        Self {
-            file: self.file.or(other.file),
-            line: self.line.or(other.line),
-            column: self.column.or(other.column),
-            key: self.key.or(other.key),
-        }
+        let key = self.key.clone().or_else(|| other.key.clone());
+        let better = self.file.is_none() || (self.line.is_none() && other.line.is_some());
+        Self { key, ..if better { other } else { self } }
     }
 }
 
 /// An error that knows its place.
 pub(crate) trait Placed: ToString {
+    /// What is wrong, in Python's words.
+    fn message(&self) -> String {
+        self.to_string()
+    }
+
     /// The exception's class, in `zerolag.errors`.
     fn class(&self) -> &'static str {
         "InputError"
@@ -124,6 +127,25 @@ impl Placed for RequestError {
     }
 }
 
+impl Placed for ReplayError {
+    fn class(&self) -> &'static str {
+        match self {
+            Self::Livelock(..) => "StuckError",
+            _ => "InputError",
+        }
+    }
+
+    fn place(&self) -> Where {
+        match self {
+            Self::Machine(error) => Where { key: Some("machine".into()), ..error.place() },
+            Self::Context(error) => error.place(),
+            Self::Setting(error) => error.place(),
+            Self::Change(_) => Where::key("what_if"),
+            _ => Where::default(),
+        }
+    }
+}
+
 impl Placed for InputError {
     fn place(&self) -> Where {
         match self {
@@ -152,7 +174,7 @@ impl Placed for SweepError {
     fn place(&self) -> Where {
         match self {
             Self::File(error) => error.place(),
-            Self::Case { file, place, error } => error.place().or(Where::place(file, *place)),
+            Self::Case { file, place, error } => Where::place(file, *place).or(error.place()),
             _ => Where::default(),
         }
     }
@@ -161,6 +183,10 @@ impl Placed for SweepError {
 impl Placed for StoreError {
     fn class(&self) -> &'static str {
         "StoreError"
+    }
+
+    fn message(&self) -> String {
+        self.to_string().replace("--resume", "resume=True")
     }
 
     fn place(&self) -> Where {
@@ -184,7 +210,23 @@ impl Placed for StoreError {
 
 /// The exception for an error.
 pub(crate) fn raise<E: Placed>(error: &E) -> PyErr {
-    exception(error.class(), &error.to_string(), error.place())
+    exception(error.class(), &error.message(), error.place())
+}
+
+/// An exception, whether Python's or of an error of the engine.
+#[derive(Debug)]
+pub(crate) struct Raised(pub(crate) PyErr);
+
+impl From<PyErr> for Raised {
+    fn from(error: PyErr) -> Self {
+        Self(error)
+    }
+}
+
+impl<E: Placed> From<E> for Raised {
+    fn from(error: E) -> Self {
+        Self(raise(&error))
+    }
 }
 
 /// The exception for an error of a study.

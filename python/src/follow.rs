@@ -26,7 +26,7 @@ const STEPS: u32 = 1 << 10;
 pub(crate) struct Pulse {
     progress: Option<Py<PyAny>>,
     /// What there is to do in all, if that is known.
-    all: Option<u64>,
+    pub(crate) all: Option<u64>,
     last: HostInstant,
     steps: u32,
 }

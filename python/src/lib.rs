@@ -12,6 +12,8 @@ mod comparison;
 mod error;
 mod events;
 mod follow;
+mod latency;
+mod replay;
 mod run;
 mod scenario;
 mod series;
@@ -31,6 +33,8 @@ mod _engine {
     use crate::case::{Case, Outcome};
     #[pymodule_export]
     use crate::comparison::{Comparison, compare};
+    #[pymodule_export]
+    use crate::replay::{Replay, replay};
     #[pymodule_export]
     use crate::run::{Run, run};
     #[pymodule_export]

@@ -22,6 +22,7 @@ use crate::columns::{self, Column, Table};
 use crate::error::{self, raise};
 use crate::events::Events;
 use crate::follow::{Ear, Pulse};
+use crate::latency;
 use crate::series::Series;
 
 /// A run that is over.
@@ -222,21 +223,13 @@ impl Run {
     /// 1024 wake-ups each value has a bin of its own; beyond, bins are at most a thousandth wide.
     #[getter]
     fn latencies(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
-        let (mut task, mut from, mut to, mut count) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut task, mut bins) = (Vec::new(), latency::Bins::default());
         for (id, figures) in &self.report.summary.tasks {
-            for bin in figures.wakeup.bins() {
-                task.push(id.index() as i32);
-                from.push(bin.from.0 as i64);
-                to.push(bin.to.0 as i64);
-                count.push(bin.count as i64);
-            }
+            let added = bins.add(&figures.wakeup);
+            task.extend(std::iter::repeat_n(id.index() as i32, added));
         }
-        let table = vec![
-            ("task", Column::I32(task)),
-            ("from_ns", Column::I64(from)),
-            ("to_ns", Column::I64(to)),
-            ("count", Column::I64(count)),
-        ];
+        let mut table = vec![("task", Column::I32(task))];
+        table.extend(bins.into_table());
         columns::to_python(py, table)
     }
 
@@ -282,30 +275,19 @@ impl Run {
         let floats = |of: &dyn Fn(&TaskFigures) -> f64| Column::F64(all.iter().map(of).collect());
         let counts =
             |of: &dyn Fn(&TaskFigures) -> u64| Column::I64(all.iter().map(|f| of(f) as i64).collect());
-        // What does not exist is not a number.
-        let quantile = |q: f64| floats(&|f| f.wakeup.quantile(q).map_or(f64::NAN, us));
-        vec![
+        let mut table = vec![
             ("cpu_ms", floats(&|f| ms(f.run()))),
             ("share", floats(&|f| self.report.share(f))),
             ("switches", counts(&|f| f.switches_in)),
             ("voluntary", counts(&|f| f.voluntary)),
             ("preempted", counts(&|f| f.preempted)),
             ("migrations", counts(&|f| f.migrations)),
-            ("wakeups", counts(&|f| f.wakeup.len())),
-            ("wakeup_p50_us", quantile(0.5)),
-            ("wakeup_p90_us", quantile(0.9)),
-            ("wakeup_p95_us", quantile(0.95)),
-            ("wakeup_p99_us", quantile(0.99)),
-            ("wakeup_p999_us", quantile(0.999)),
-            ("wakeup_max_us", floats(&|f| f.wakeup.max().map_or(f64::NAN, us))),
-        ]
+        ];
+        table.extend(latency::figures(&all.iter().map(|f| &f.wakeup).collect::<Vec<_>>()));
+        table
     }
 }
 
 fn ms(span: Nanos) -> f64 {
     span.0 as f64 / 1e6
-}
-
-fn us(span: Nanos) -> f64 {
-    span.0 as f64 / 1e3
 }

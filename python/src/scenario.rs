@@ -5,6 +5,12 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyMapping, PyString, PyTuple};
 use toml::{Table, Value};
+use zerolag_core::kernel::Kernel;
+
+use crate::error;
+
+/// What a scenario, a sweep, a tuning or a context is called that has no file.
+pub(crate) const NAMELESS: &str = "dict";
 
 /// The text of a dictionary: JSON if it has tasks as rt-app has them, else TOML.
 pub(crate) fn text(given: &Bound<'_, PyMapping>) -> PyResult<String> {
@@ -13,7 +19,12 @@ pub(crate) fn text(given: &Bound<'_, PyMapping>) -> PyResult<String> {
         let plain = py.get_type::<PyDict>().call1((given,))?;
         return py.import("json")?.call_method1("dumps", (plain,))?.extract();
     }
-    Ok(table(given, "scenario")?.to_string())
+    toml(given, "scenario")
+}
+
+/// The text of a dictionary as TOML.
+pub(crate) fn toml(given: &Bound<'_, PyMapping>, name: &str) -> PyResult<String> {
+    Ok(table(given, name)?.to_string())
 }
 
 fn table(given: &Bound<'_, PyMapping>, name: &str) -> PyResult<Table> {
@@ -73,6 +84,19 @@ pub(crate) fn pairs(given: Option<&Bound<'_, PyMapping>>, name: &str) -> PyResul
         Ok((key, value))
     };
     given.items()?.iter().map(pair).collect()
+}
+
+/// Settings as the command takes them, `NAME=VALUE`, from a dictionary.
+pub(crate) fn settings(given: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<String>> {
+    Ok(pairs(given, "set")?.iter().map(|(name, value)| format!("{name}={value}")).collect())
+}
+
+/// The kernel of this name.
+pub(crate) fn kernel(name: &str) -> PyResult<Kernel> {
+    Kernel::by_name(name).ok_or_else(|| {
+        let known = Kernel::ALL.map(Kernel::name).join(", ");
+        error::input(&format!("kernel = {name}: there are {known}"), "kernel")
+    })
 }
 
 /// What stands for a value where texts are chosen: `true`, `3`, `3ms`.

@@ -15,11 +15,8 @@ use zerolag_study::sweep;
 
 use crate::case::Case;
 use crate::error::{self, raise};
-use crate::scenario;
+use crate::scenario::{self, NAMELESS};
 use crate::store::Store;
-
-/// What a sweep or a tuning is called that has no file.
-pub(crate) const NAMELESS: &str = "dict";
 
 /// A scenario at many points, from a file (docs/sweep.md), or a dictionary of the same form whose `scenario` may be
 /// a dictionary too. All points are checked when it is read.

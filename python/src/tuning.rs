@@ -12,9 +12,10 @@ use zerolag_study::store::Kind;
 use zerolag_study::tuning::{self, Constraint};
 use zerolag_study::{linux, sweep};
 
-use crate::case::{Case, Outcome};
-use crate::error::{self, raise};
-use crate::sweep::{Given, NAMELESS};
+use crate::case::{Case, Outcome, keyed};
+use crate::error::raise;
+use crate::scenario::NAMELESS;
+use crate::sweep::Given;
 
 /// What may be set and what is to come of it, from a file (docs/tuning.md), or a dictionary of the same form whose
 /// `scenario` may be a dictionary too. Each axis is checked when it is read.
@@ -33,14 +34,6 @@ pub(crate) struct Tuning {
 /// The key; what it may be, if that is a list; else both ends, least first, whether logarithms are spread evenly, and
 /// whether they are nanoseconds.
 type Axis = (String, Vec<String>, Option<(i64, i64, bool, bool)>);
-
-fn parsed(choices: BTreeMap<String, String>) -> PyResult<BTreeMap<Key, String>> {
-    let one = |(key, value): (String, String)| {
-        let parsed: Key = key.parse().map_err(|e| error::input(&format!("{e}"), &key))?;
-        Ok((parsed, value))
-    };
-    choices.into_iter().map(one).collect()
-}
 
 #[pymethods]
 impl Tuning {
@@ -123,7 +116,7 @@ impl Tuning {
 
     /// The scenario with this chosen.
     fn candidate(&self, choices: BTreeMap<String, String>) -> PyResult<Case> {
-        self.tuning.candidate(parsed(choices)?).map(Case::from).map_err(|e| raise(&e))
+        self.tuning.candidate(keyed(choices)?).map(Case::from).map_err(|e| raise(&e))
     }
 
     /// What is to come of it, given what a run of the baseline came to.
@@ -139,7 +132,7 @@ impl Tuning {
 
     /// A shell script that sets on a Linux machine what is chosen.
     fn commands(&self, choices: BTreeMap<String, String>) -> PyResult<String> {
-        let choices = parsed(choices)?;
+        let choices = keyed(choices)?;
         let chosen = choices.get(&Key::Kernel).and_then(|name| Kernel::by_name(name));
         Ok(linux::script(chosen.unwrap_or(self.kernel), &choices))
     }

@@ -20,6 +20,7 @@ from zerolag._engine import (
     Case,
     Comparison,
     Outcome,
+    Replay,
     Run,
     Store,
     Sweep,
@@ -28,6 +29,7 @@ from zerolag._engine import (
     __version__,
     benchmark,
     compare,
+    replay,
     run,
 )
 from zerolag._progress import ProgressBar
@@ -47,6 +49,7 @@ __all__ = [
     "InputError",
     "Outcome",
     "ProgressBar",
+    "Replay",
     "Run",
     "Store",
     "StoreError",
@@ -58,6 +61,7 @@ __all__ = [
     "__version__",
     "benchmark",
     "compare",
+    "replay",
     "run",
     "sweep",
     "tune",

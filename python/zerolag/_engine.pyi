@@ -22,6 +22,7 @@ __all__ = [
     "Case",
     "Comparison",
     "Outcome",
+    "Replay",
     "Run",
     "Store",
     "Sweep",
@@ -30,6 +31,7 @@ __all__ = [
     "__version__",
     "benchmark",
     "compare",
+    "replay",
     "run",
     "run_all",
 ]
@@ -37,13 +39,7 @@ __all__ = [
 EVENT_KINDS: Final[tuple[str, ...]]
 __version__: Final[str]
 
-class _Figures(TypedDict):
-    cpu_ms: _F64
-    share: _F64
-    switches: _I64
-    voluntary: _I64
-    preempted: _I64
-    migrations: _I64
+class _Wakeups(TypedDict):
     wakeups: _I64
     wakeup_p50_us: _F64
     wakeup_p90_us: _F64
@@ -51,6 +47,14 @@ class _Figures(TypedDict):
     wakeup_p99_us: _F64
     wakeup_p999_us: _F64
     wakeup_max_us: _F64
+
+class _Figures(_Wakeups):
+    cpu_ms: _F64
+    share: _F64
+    switches: _I64
+    voluntary: _I64
+    preempted: _I64
+    migrations: _I64
 
 class _Tasks(_Figures):
     task: _I32
@@ -73,6 +77,15 @@ class _Latencies(TypedDict):
     from_ns: _I64
     to_ns: _I64
     count: _I64
+
+class _Replayed(_Wakeups):
+    cpu_ms: _F64
+    share: _F64
+    switches: _I64
+    preempted: _I64
+
+class _ReplayLatencies(_Latencies):
+    simulated: NDArray[np.uint8]
 
 class _Events(TypedDict):
     time_ns: _I64
@@ -133,6 +146,32 @@ def run(
     sample: Optional[str] = None,
     progress: Optional[_Progress] = None,
 ) -> Run: ...
+@final
+class Replay:
+    @property
+    def remarks(self) -> list[str]: ...
+    @property
+    def report(self) -> dict[str, Any]: ...
+    @property
+    def tasks(self) -> dict[str, Any]: ...
+    @property
+    def what_if(self) -> dict[str, _Replayed]: ...
+    @property
+    def latencies(self) -> _ReplayLatencies: ...
+    def to_json(self) -> str: ...
+
+def replay(
+    recording: _Path,
+    *,
+    context: Union[None, _Path, Mapping[str, Any]] = None,
+    kernel: Optional[str] = None,
+    machine: Optional[_Path] = None,
+    set: Optional[Mapping[str, _Choice]] = None,
+    duration: Optional[str] = None,
+    repeat: int = ...,
+    what_if: Sequence[str] = ...,
+    progress: Optional[_Progress] = None,
+) -> Replay: ...
 @final
 class Benchmark:
     @property

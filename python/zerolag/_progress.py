@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
+# IPython has no types for what is called here.
+# mypy: allow-untyped-calls
 """Saying how far it is."""
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class StoreError(Error):
 
 
 class StuckError(Error):
-    """A benchmark came to a deadlock, or went on and on without time passing."""
+    """A benchmark came to a deadlock, or it or a replay went on and on without time passing."""
 
 
 class VersionError(Error):
