@@ -147,6 +147,28 @@ def test_half_a_line_of_a_journal_is_cut_off(tmp_path):
     assert [s.study_name for s in open_journal(path).get_all_studies()] == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("contents", "line"),
+    [
+        (b"# A report\n\nwithout an end", 1),
+        (b'{"tasks": {}}\n', 1),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", 1),
+        (b"7\n", 1),
+        (b"[[1, 2]]", 1),
+        (b'{"op_code":0,"worker_id":"w"}\nnonsense\n', 2),
+    ],
+)
+def test_a_file_that_is_no_journal_is_named_and_left_alone(place, contents, line):
+    path = place / "report.md"
+    path.write_bytes(contents)
+    with pytest.raises(zerolag.InputError) as refused:
+        zerolag.tune(place / "t.toml", journal=path)
+    assert str(refused.value) == f"{path}:{line}: not the journal of a search; name another file"
+    assert (refused.value.file, refused.value.line) == (str(path), line)
+    assert path.read_bytes() == contents
+    assert sorted(p.name for p in place.iterdir()) == ["report.md", "s.toml", "t.toml"]
+
+
 def test_several_processes_search_together(place):
     helper = command(place, "--search-only")
     code, out, err = run(place, "--json")

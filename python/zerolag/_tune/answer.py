@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Optional
 
 from zerolag._engine import Case, Store, Tuning, __version__, run_all
@@ -171,7 +172,7 @@ def _row(
     ]
     whole = all(value == value for values in figures.values() for value in values)
     kept = whole and all(h["confirm"] == len(tuning.confirm) for h in held)
-    means = [[_mean(f[m]) for m, *_ in search.targets.objectives] for f in (figures, baseline)]
+    means = [[fmean(f[m]) for m, *_ in search.targets.objectives] for f in (figures, baseline)]
     better = [
         sum(sign * f < sign * b for f, b in zip(figures[metric], baseline[metric]))
         for sign, (metric, *_) in zip(signs, search.targets.objectives)
@@ -191,12 +192,8 @@ def _row(
     }
 
 
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
-
-
 def _sum_up(values: list[float]) -> Optional[dict[str, float]]:
     """None if a run has no such figure."""
     if any(value != value for value in values):
         return None
-    return {"mean": _mean(values), "min": min(values), "max": max(values)}
+    return {"mean": fmean(values), "min": min(values), "max": max(values)}

@@ -4,12 +4,18 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from pathlib import Path
 from typing import IO, Any, Optional
 
 from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+
+from zerolag.errors import InputError
+
+# How each line begins.
+BEGINNING = b'{"op_code"'
 
 
 class FileLock(JournalFileOpenLock):
@@ -32,9 +38,15 @@ class FileLock(JournalFileOpenLock):
 
 
 def open_journal(path: Optional[Path]) -> BaseStorage:
-    """The storage in this file; in memory without one."""
+    """The storage in this file; in memory without one.
+
+    Raises:
+        InputError: the file is something else, and has been left alone.
+    """
     if path is None:
         return InMemoryStorage()
+    if path.exists():
+        _check(path)
     lock = FileLock(path.with_name(path.name + ".lock"))
     lock.acquire()
     try:
@@ -42,6 +54,21 @@ def open_journal(path: Optional[Path]) -> BaseStorage:
     finally:
         lock.release()
     return JournalStorage(JournalFileBackend(os.fspath(path), lock_obj=lock))
+
+
+def _check(path: Path) -> None:
+    """Refuses what is no journal, before anything is written to it."""
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                # Whoever was killed while writing left half a line, the last one.
+                whole = line.endswith(b"\n")
+                fits = "op_code" in dict(json.loads(line)) if whole else line[: len(BEGINNING)] == BEGINNING[: len(line)]
+            except (ValueError, TypeError):
+                fits = False
+            if not fits:
+                message = f"{path}:{number}: not the journal of a search; name another file"
+                raise InputError(message, file=str(path), line=number)
 
 
 def _cut_unfinished(path: Path) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Optional
 
 import optuna
@@ -156,7 +157,7 @@ class Search:
         trial.set_user_attr("figures", figures)
         for at, by_seed in enumerate(self.violations(figures, self.baseline)):
             trial.set_constraint(str(at), min(max(by_seed), 1e9))
-        self._study.tell(trial, [_mean(figures[metric]) for metric, *_ in self.targets.objectives])
+        self._study.tell(trial, [fmean(figures[metric]) for metric, *_ in self.targets.objectives])
 
     def candidates(self) -> list[Candidate]:
         """Those that were run with all seeds, one for each choice, in order."""
@@ -175,7 +176,3 @@ class Search:
         """Why candidates could not be judged."""
         failed = self._study.get_trials(deepcopy=False, states=(TrialState.FAIL,))
         return [trial.user_attrs.get("why", "interrupted") for trial in failed]
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
