@@ -2,8 +2,8 @@
 """Sweeps on a cluster: a scheduler and workers as processes on loopback, which are killed, or are not what they should be."""
 
 import os
-import pickle
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +15,7 @@ import zerolag
 
 distributed = pytest.importorskip("distributed")
 
-from zerolag._dask import Todo, work  # noqa: E402
+from zerolag._dask import Todo  # noqa: E402
 
 SCENARIO = """
 machine = "2cpu"
@@ -79,12 +79,39 @@ def wait(until, seconds=60):
         time.sleep(0.05)
 
 
+class Clusters:
+    """One after the other: processes take seconds to start, so a cluster serves all tests for as long as it is whole."""
+
+    def __init__(self, places):
+        self.places = places
+        self.now = None
+
+    def whole(self, workers):
+        """One with so many workers at least."""
+        if self.now is not None and self.now.scheduler.poll() is not None:
+            self.end()
+        if self.now is None:
+            self.now = Cluster(self.places.mktemp("cluster"))
+        self.now.workers = [worker for worker in self.now.workers if worker.poll() is None]
+        self.now.work(max(workers - len(self.now.workers), 0))
+        return self.now
+
+    def end(self):
+        if self.now is not None:
+            self.now.end()
+        self.now = None
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory):
+    clusters = Clusters(tmp_path_factory)
+    yield clusters
+    clusters.end()
+
+
 @pytest.fixture
-def cluster(tmp_path):
-    (tmp_path / "cluster").mkdir()
-    cluster = Cluster(tmp_path / "cluster")
-    yield cluster
-    cluster.end()
+def cluster(clusters):
+    return clusters.whole(3)
 
 
 def sweep_file(place, seeds=4, duration="50ms"):
@@ -110,7 +137,6 @@ def rows(path):
 
 def test_rows_are_those_of_one_process(tmp_path, cluster):
     path = sweep_file(tmp_path)
-    cluster.work(3)
     told = []
     with cluster.client(3) as client:
         summary = zerolag.sweep(path, tmp_path / "c.sqlite", client=client, progress=lambda *at: told.append(at))
@@ -127,7 +153,6 @@ def test_rows_are_those_of_one_process(tmp_path, cluster):
 
 def test_a_worker_that_is_killed_takes_nothing_with_it(tmp_path, cluster):
     path = sweep_file(tmp_path, seeds=4, duration="3s")
-    cluster.work(3)
     victims = iter([cluster.workers[0], cluster.workers[1]])
 
     def kill(done, every):
@@ -141,23 +166,63 @@ def test_a_worker_that_is_killed_takes_nothing_with_it(tmp_path, cluster):
     assert rows(tmp_path / "c.sqlite") == alone(tmp_path, path)
 
 
-def test_a_worker_of_another_version_is_refused(tmp_path, cluster):
+OTHER = "9" * len(zerolag.__version__)
+
+
+@pytest.fixture
+def other_version(tmp_path):
+    """The environment of a process that finds a zerolag of another version: its engine is ours but for that."""
+    package = tmp_path / "other" / "zerolag"
+    shutil.copytree(os.path.dirname(zerolag.__file__), package, ignore=shutil.ignore_patterns("__pycache__"))
+    (engine,) = package.glob("_engine*.so")
+    engine.write_bytes(engine.read_bytes().replace(zerolag.__version__.encode(), OTHER.encode()))
+    environment = {"PYTHONPATH": str(package.parent)}
+    said = subprocess.run(
+        [sys.executable, "-c", "import zerolag; print(zerolag.__version__)"],
+        env={**os.environ, **environment},
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert said.stdout.strip() == OTHER
+    return environment
+
+
+def test_a_worker_of_another_version_is_refused(tmp_path, other_version, monkeypatch):
     path = sweep_file(tmp_path)
-    other = tmp_path / "other" / "zerolag-0.0.9.dist-info"
-    other.mkdir(parents=True)
-    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: zerolag\nVersion: 0.0.9\n")
-    cluster.work(2)
-    cluster.work(1, environment={"PYTHONPATH": str(other.parent)})
-    with cluster.client(3) as client:
-        with pytest.raises(zerolag.VersionError) as refused:
-            zerolag.sweep(path, tmp_path / "c.sqlite", client=client)
-    assert f"has zerolag 0.0.9; this is zerolag {zerolag.__version__}, and versions are not mixed" in str(refused.value)
-    assert "tcp://127.0.0.1:" in str(refused.value)
+    (tmp_path / "cluster").mkdir()
+    cluster = Cluster(tmp_path / "cluster")
+    try:
+        cluster.work(1, environment=other_version)
+        with cluster.client(1) as client:
+            # Before anything is run.
+            with pytest.raises(zerolag.VersionError) as refused:
+                zerolag.sweep(path, tmp_path / "c.sqlite", client=client)
+            mixed = f"has zerolag {OTHER}; this is zerolag {zerolag.__version__}, and versions are not mixed"
+            assert mixed in str(refused.value) and "worker tcp://127.0.0.1:" in str(refused.value)
+            assert not (tmp_path / "c.sqlite").exists()
+            # By its first task, if it comes later.
+            monkeypatch.setattr("zerolag._dask.same_versions", lambda client: None)
+            with pytest.raises(zerolag.VersionError) as refused:
+                zerolag.sweep(path, tmp_path / "c.sqlite", client=client)
+            monkeypatch.undo()
+            assert mixed in str(refused.value) and "worker tcp://127.0.0.1:" in str(refused.value)
+            assert rows(tmp_path / "c.sqlite").count("\n") == 1
+            # One that has none at all.
+            (tmp_path / "none" / "zerolag").mkdir(parents=True)
+            (tmp_path / "none" / "zerolag" / "__init__.py").write_text("raise ModuleNotFoundError('none here')")
+            cluster.workers[0].kill()
+            cluster.work(1, environment={"PYTHONPATH": str(tmp_path / "none")})
+            wait(lambda: cluster.workers[0].poll() is not None and len(client.nthreads()) == 1)
+            with pytest.raises(zerolag.VersionError, match="none here.*; this is zerolag"):
+                zerolag.sweep(path, client=client)
+    finally:
+        cluster.end()
 
 
 def test_a_scheduler_that_is_lost_is_said_and_one_can_go_on(tmp_path, cluster):
     path = sweep_file(tmp_path, seeds=6, duration="1s")
-    cluster.work(3)
 
     def lose(done, every):
         if done >= 4:
@@ -177,13 +242,12 @@ def test_a_scheduler_that_is_lost_is_said_and_one_can_go_on(tmp_path, cluster):
 
 def test_whoever_gives_up_leaves_nothing_on_the_cluster(tmp_path, cluster):
     path = sweep_file(tmp_path)
-    cluster.work(1)
 
     def stop(done, every):
         if done:
             raise RuntimeError("enough")
 
-    with cluster.client(1) as client:
+    with cluster.client(3) as client:
         with pytest.raises(RuntimeError, match="enough"):
             zerolag.sweep(path, tmp_path / "c.sqlite", client=client, progress=stop)
         wait(lambda: not client.run_on_scheduler(lambda dask_scheduler: [k for k in dask_scheduler.tasks if "zerolag" in str(k)]))
@@ -199,18 +263,13 @@ with distributed.Client(scheduler_file=sys.argv[1]) as client:
 """
 
 
-def test_whatever_is_killed_when_one_can_go_on_to_the_same_rows(tmp_path):
+def test_whatever_is_killed_when_one_can_go_on_to_the_same_rows(tmp_path, clusters):
     """ZEROLAG_KILLS=50 is the long form."""
     path, store = sweep_file(tmp_path, seeds=20, duration="1s"), tmp_path / "c.sqlite"
     chance = random.Random(1)
     kills = {"client": 0, "worker": 0, "scheduler": 0}
-    cluster, number = None, 0
     while sum(kills.values()) < int(os.environ.get("ZEROLAG_KILLS", "3")):
-        if cluster is None:
-            number += 1
-            (tmp_path / str(number)).mkdir()
-            cluster = Cluster(tmp_path / str(number))
-            cluster.work(2)
+        cluster = clusters.whole(2)
         client = subprocess.Popen(
             [sys.executable, "-c", CLIENT, str(cluster.file), str(path), str(store)], stderr=subprocess.DEVNULL
         )
@@ -223,31 +282,12 @@ def test_whatever_is_killed_when_one_can_go_on_to_the_same_rows(tmp_path):
         victim = ("client", "worker", "scheduler")[sum(kills.values()) % 3]
         kills[victim] += 1
         {"client": client, "worker": cluster.workers[-1], "scheduler": cluster.scheduler}[victim].kill()
-        if victim == "worker":
-            cluster.work(1)
-        elif victim == "scheduler":
+        if victim == "scheduler":
             assert client.wait(timeout=60) in (0, 1)
-            cluster.end()
-            cluster = None
         client.kill()
         client.wait()
-    if cluster is not None:
-        cluster.end()
     zerolag.sweep(path, store, resume=True)
     assert rows(store) == alone(tmp_path, path)
-
-
-def test_who_comes_later_with_another_version_is_refused_by_its_first_task(tmp_path, monkeypatch):
-    case = zerolag.Sweep(sweep_file(tmp_path)).cases[0]
-    sent = pickle.dumps(case)
-    own = zerolag.__version__.encode()
-    assert sent.count(own) == 1
-    other = sent.replace(own, b"9.9.9"[: len(own)])
-    monkeypatch.setattr("zerolag._dask.get_worker", lambda: type("Worker", (), {"address": "tcp://w:1"}))
-    with pytest.raises(zerolag.VersionError) as refused:
-        work([(other, [1])])
-    assert str(refused.value).startswith("worker tcp://w:1: ")
-    assert "9.9.9" in str(refused.value) and zerolag.__version__ in str(refused.value)
 
 
 def test_tasks_are_as_long_as_they_should_be_and_short_at_the_end():

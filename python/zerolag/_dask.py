@@ -19,7 +19,6 @@ import contextlib
 import pickle
 import time
 import uuid
-from importlib.metadata import PackageNotFoundError, version
 from typing import Optional
 
 from distributed import Client, Future, KilledWorker, as_completed, get_worker
@@ -36,27 +35,25 @@ TASK_RUNS = 256
 
 # A case, pickled, and the seeds to run it with.
 Work = tuple[bytes, list[int]]
+# Of each part the outcome with each seed.
+Outcomes = list[list[Outcome]]
 
 
-def work(parts: list[Work]) -> tuple[float, list[list[Outcome]]]:
-    """What a worker does: the seconds that it took, and the outcomes of each part."""
+def work(version: str, parts: list[Work]) -> tuple[float, bytes]:
+    """What a worker does: the seconds that it took, and the outcomes of each part, pickled."""
+    if version != __version__:
+        raise other_version(get_worker().address, __version__, version)
     begin = time.monotonic()
-    try:
-        outcomes = []
-        for case, seeds in parts:
-            known = pickle.loads(case)
-            outcomes.append([known.run(seed) for seed in seeds])
-    except VersionError as error:
-        raise VersionError(f"worker {get_worker().address}: {error}") from None
-    return time.monotonic() - begin, outcomes
+    outcomes: Outcomes = []
+    for case, seeds in parts:
+        known = pickle.loads(case)
+        outcomes.append([known.run(seed) for seed in seeds])
+    # Were it Dask who unpickles them, it would wait for ever for what it cannot read.
+    return time.monotonic() - begin, pickle.dumps(outcomes)
 
 
 def run(sweep: Sweep, store: Store, client: Client, progress: Optional[Progress]) -> int:
     """Do all runs that are not in the store, and put them there. Returns how many that were."""
-    try:
-        same_versions(client)
-    except OSError as error:
-        raise lost(client, "nothing was run") from error
     cases, seeds, name = sweep.cases, sweep.seeds, str(store.path)
     store.add_cases(cases)
     done = [set(store.seeds_done(case)) for case in cases]
@@ -82,7 +79,7 @@ def run(sweep: Sweep, store: Store, client: Client, progress: Optional[Progress]
             while todo.left() and len(under_way) < 2 * threads.number() + 2:
                 parts = todo.take(threads.number())
                 sent = [(pickle.dumps(cases[at]), some) for at, some in parts]
-                future = client.submit(work, sent, key=f"{batch}-{todo.tasks}", pure=False)
+                future = client.submit(work, __version__, sent, key=f"{batch}-{todo.tasks}", pure=False)
                 under_way[future] = parts
                 results.add(future)
         except OSError as error:
@@ -94,7 +91,8 @@ def run(sweep: Sweep, store: Store, client: Client, progress: Optional[Progress]
             parts = under_way.pop(future)
             if future.status != "finished":
                 raise reason(future, client, cases, parts, so_far())
-            took, outcomes = result
+            took, pickled = result
+            outcomes: Outcomes = pickle.loads(pickled)
             rows = [
                 (cases[at], seed, outcome)
                 for (at, some), theirs in zip(parts, outcomes)
@@ -103,7 +101,7 @@ def run(sweep: Sweep, store: Store, client: Client, progress: Optional[Progress]
             store.add_runs(rows)
             kept += len(rows)
             todo.took(took, len(rows))
-            del future, result, outcomes, rows
+            del future, result, pickled, outcomes, rows
             if progress is not None:
                 progress(every - len(pending) + kept, every)
             submit()
@@ -169,16 +167,22 @@ class Todo:
 
 def same_versions(client: Client) -> None:
     """Refuses a cluster whose workers have another zerolag. Those who come later are refused by their first task."""
-    found = client.run(version, "zerolag", on_error="return")
+    # Asked of the engine itself, and without anything that another version may not have.
+    try:
+        found = client.run(eval, "__import__('zerolag').__version__", on_error="return")
+    except OSError as error:
+        raise lost(client, "nothing was run") from error
     for worker, theirs in sorted(found.items()):
-        if isinstance(theirs, PackageNotFoundError):
-            raise VersionError(f"worker {worker} has no zerolag; this is zerolag {__version__}")
+        if isinstance(theirs, ImportError):
+            raise VersionError(f"worker {worker} has no zerolag ({theirs}); this is zerolag {__version__}")
         if isinstance(theirs, BaseException):
             raise ClusterError(f"worker {worker} does not answer: {theirs}") from theirs
         if theirs != __version__:
-            raise VersionError(
-                f"worker {worker} has zerolag {theirs}; this is zerolag {__version__}, and versions are not mixed"
-            )
+            raise other_version(worker, theirs, __version__)
+
+
+def other_version(worker: str, theirs: str, ours: str) -> VersionError:
+    return VersionError(f"worker {worker} has zerolag {theirs}; this is zerolag {ours}, and versions are not mixed")
 
 
 def lost(client: Client, kept: str) -> ClusterError:

@@ -49,13 +49,16 @@ def sweep(
     if client is not None and jobs is not None:
         raise ValueError("jobs is for runs in this process: on a cluster each worker does as many as it has threads")
     swept = sweep if isinstance(sweep, Sweep) else Sweep(sweep)
+    if client is not None:
+        from zerolag import _dask
+
+        # Before there is a file that would be in the way the next time.
+        _dask.same_versions(client)
     kept = store if isinstance(store, Store) else Store(store, resume=resume)
     try:
         if client is None:
             swept.run(kept, jobs=jobs, progress=progress)
         else:
-            from zerolag import _dask
-
             _dask.run(swept, kept, client, progress)
         return swept.summary(kept, metrics=list(metrics))
     finally:
