@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is wrong is said with its place: file, line, column, key."""
 
+import os
 import pickle
+import shutil
+import subprocess
 
 import pytest
 import zerolag
 
 HOG = {"kind": "hog", "name": "hog"}
+MANY = {"scenario": {"machine": "1cpu", "duration": "1ms", "workload": [HOG]}, "axis": [{"key": "kernel", "values": ["6.12"]}]}
 
 
 def refused(kind, match, make):
@@ -83,6 +87,20 @@ def test_a_sweep_s_error_has_its_place(sweep):
     assert (error.file, error.line, error.key) == (str(sweep), 1, "colour")
 
 
+def test_a_point_s_error_is_at_its_axis_in_the_sweep(sweep):
+    text = sweep.read_text() + '[[axis]]\nkey = "workload:z:nice"\nvalues = [5]\n'
+    sweep.write_text(text)
+    error = refused(zerolag.InputError, "has no workload 'z'", lambda: zerolag.Sweep(sweep))
+    # Not the scenario's file with the sweep's line, nor the other way round.
+    assert (error.file, error.line) == (str(sweep), 1 + text.splitlines().index('key = "workload:z:nice"'))
+
+
+def test_an_error_of_the_scenario_of_a_sweep_is_in_the_scenario(sweep, scenario):
+    scenario.write_text(scenario.read_text().replace("count = 3", "cuont = 3"))
+    error = refused(zerolag.InputError, "did you mean 'count'", lambda: zerolag.Sweep(sweep))
+    assert (error.file, error.line, error.column, error.key) == (str(scenario), 7, 1, "cuont")
+
+
 def test_stores_say_what_is_wrong_with_them(tmp_path, scenario):
     path = tmp_path / "s.sqlite"
     zerolag.Store(path).close()
@@ -90,9 +108,38 @@ def test_stores_say_what_is_wrong_with_them(tmp_path, scenario):
     assert error.file == str(path)
     refused(zerolag.StoreError, "does not exist", lambda: zerolag.Store.read(tmp_path / "none"))
     refused(zerolag.StoreError, "not a result store", lambda: zerolag.Store(scenario, resume=True))
+    error = refused(zerolag.StoreError, "resume=True goes on", lambda: zerolag.Store(path))
+    assert "--resume" not in str(error)
     store = zerolag.Store()
     store.close()
     refused(ValueError, "closed", store.to_csv)
+
+
+def test_on_a_full_disk_nothing_is_left_half(tmp_path, sweep):
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("mounts a small file system")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk]).returncode != 0:
+        pytest.skip("may not mount")
+    try:
+        swept, whole = zerolag.Sweep(sweep), zerolag.Store()
+        swept.run(whole)
+        many = zerolag.Sweep({**MANY, "seeds": 2000})
+        path = disk / "s.sqlite"
+        refused(zerolag.StoreError, "the disk is full; what was finished before is kept", lambda: zerolag.sweep(many, path))
+        error = refused(zerolag.StoreError, "full", lambda: zerolag.Store(disk / "new.sqlite"))
+        assert error.file == str(disk / "new.sqlite")
+        refused(OSError, "new.csv: No space left", lambda: whole.write_csv(disk / "new.csv"))
+        assert [p.name for p in disk.iterdir() if not p.name.startswith("s.sqlite")] == []
+        # With room again it goes on, to the same rows as if nothing had been.
+        subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
+        zerolag.sweep(many, path, resume=True)
+        with zerolag.Store.read(path) as store, zerolag.Store() as undisturbed:
+            many.run(undisturbed)
+            assert store.to_csv() == undisturbed.to_csv()
+    finally:
+        subprocess.run(["umount", disk], check=True)
 
 
 def test_comparisons_refuse_what_makes_no_sense(scenario):

@@ -205,9 +205,20 @@ impl Store {
     /// # Errors
     /// If it is there and must not be, is something else, is of another version, or cannot be written.
     pub fn open(path: &Path, begin: Begin) -> Result<Self, StoreError> {
-        if begin == Begin::New && path.exists() {
+        let is_new = !path.exists();
+        if begin == Begin::New && !is_new {
             return Err(StoreError::Exists(path.to_owned()));
         }
+        let opened = Self::open_anyhow(path);
+        let no_room = matches!(opened, Err(StoreError::Full(_) | StoreError::Failing(_)));
+        if no_room && is_new && fs::metadata(path).is_ok_and(|m| m.len() == 0) {
+            // Nothing is left that would be in the way the next time.
+            let _ = fs::remove_file(path);
+        }
+        opened
+    }
+
+    fn open_anyhow(path: &Path) -> Result<Self, StoreError> {
         let store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         // SQLite opens what it may not write, and says so only at the first writing.
         if store.connection.is_readonly("main").map_err(|e| store.wrong(e))? {
