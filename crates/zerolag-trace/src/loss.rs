@@ -13,6 +13,9 @@ use zerolag_core::units::{Instant, Nanos};
 
 use crate::dense::at;
 
+/// For so long nothing happens on no machine that does anything: rather, its clock was set.
+const LEAP_MIN: Nanos = Nanos::from_secs(60);
+
 /// A piece of input that was not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
@@ -47,6 +50,10 @@ pub struct LossReport {
     pub steps_back: u64,
     /// The largest of these steps.
     pub largest_step_back: Nanos,
+    /// Gaps of more than a minute between two events: the clock was set, perhaps.
+    pub leaps: u64,
+    /// The largest of these gaps.
+    pub largest_leap: Nanos,
     /// Switches from a task that is not the one last switched to on that CPU.
     pub broken_chains: u64,
     /// Tasks that ran again after a sleep although no wake-up was seen.
@@ -76,6 +83,7 @@ impl LossReport {
             && self.lost == 0
             && self.lost_unknown == 0
             && self.steps_back == 0
+            && self.leaps == 0
             && self.broken_chains == 0
             && self.runs_without_wakeup == 0
             && self.wakeups_without_run == 0
@@ -104,6 +112,15 @@ impl fmt::Display for LossReport {
         line(self.lost, "events lost by the recorder")?;
         line(self.lost_unknown, "places where the recorder lost an unknown number of events")?;
         line(self.steps_back, "places where time steps back")?;
+        if self.leaps > 0 {
+            let longest = self.largest_leap.0 / 1_000_000_000;
+            writeln!(
+                f,
+                "{} gaps of more than a minute without an event (the longest: {longest} s)",
+                self.leaps
+            )?;
+        }
+        let mut line = |n: u64, what: &str| if n > 0 { writeln!(f, "{n} {what}") } else { Ok(()) };
         line(self.reordered, "events out of order, put in their place")?;
         line(self.broken_chains, "switches from a task that was not known to run there")?;
         line(self.runs_without_wakeup, "tasks ran after a sleep without a wake-up")?;
@@ -146,6 +163,11 @@ enum Seen {
 
 impl Continuity {
     pub(crate) fn follow(&mut self, event: &SchedEvent, loss: &mut LossReport) {
+        let leap = event.time.saturating_since(self.last);
+        if self.first.is_some() && leap > LEAP_MIN {
+            loss.leaps += 1;
+            loss.largest_leap = loss.largest_leap.max(leap);
+        }
         self.first.get_or_insert(event.time);
         self.last = event.time;
         match event.kind {

@@ -171,6 +171,7 @@ pub fn loss(loss: &LossReport) -> Value {
         "not_understood": loss.not_understood,
         "reordered": loss.reordered,
         "steps_back": loss.steps_back,
+        "leaps": loss.leaps,
         "broken_chains": loss.broken_chains,
         "runs_without_wakeup": loss.runs_without_wakeup,
         "wakeups_without_run": loss.wakeups_without_run,

@@ -87,8 +87,8 @@ fn example(loss: &LossReport) -> String {
 /// Reads a recording of any known format, told by its content: the texts of [`Trace::text`], `perf.data`,
 /// `trace.dat`, Perfetto's protobuf; each as it is or compressed by gzip or zstd.
 ///
-/// Texts and Perfetto stream. `perf.data` and `trace.dat` cannot be read from front to back, so they are held
-/// in memory; use [`open_path`] for files.
+/// Texts and Perfetto stream. `perf.data` and `trace.dat` cannot be read from front to back, so more than a few
+/// megabytes of them are put into a temporary file; use [`open_path`] for files.
 ///
 /// # Errors
 /// If the input cannot be read, is of no known format, or lacks what its format needs.
@@ -111,8 +111,7 @@ pub fn open<'a>(input: impl Read + 'a) -> Result<Trace<'a>, ReadError> {
     }
 }
 
-/// Reads a recording in a file; as [`open`], but a binary format that is not compressed is read where it
-/// lies, in little memory.
+/// Reads a recording in a file; as [`open`], but a binary format that is not compressed is read where it lies.
 ///
 /// # Errors
 /// As [`open`].

@@ -186,6 +186,15 @@ fn losses_are_counted() {
         1 places where time steps back
     "#]],
     );
+    // One that was set to a later time, and one that was not.
+    let later = many.replace("[000] 6.", "[000] 4006.");
+    check_loss(
+        &format!("{many}{later}"),
+        expect![[r#"
+        1 gaps of more than a minute without an event (the longest: 3999 s)
+    "#]],
+    );
+    check_loss(&format!("{many}{}", many.replace("[000] 6.", "[000] 65.")), expect![""]);
 }
 
 #[test]
