@@ -3,10 +3,8 @@
 //! the tasks' work, the scheduler says who runs. One task always has work, one works for 1 ms and sleeps 3 ms.
 
 use zerolag_core::cpu_set::CpuSet;
-use zerolag_core::ids::{CpuId, GroupId, TaskId};
+use zerolag_core::ids::{CpuId, TaskId};
 use zerolag_core::kernel::Kernel;
-use zerolag_core::latency::LatencyNice;
-use zerolag_core::nice::{Nice, Policy};
 use zerolag_core::scheduler::{Effect, Scheduler};
 use zerolag_core::task::TaskSpec;
 use zerolag_core::topology::Topology;
@@ -23,18 +21,8 @@ fn act(scheduler: &mut Scheduler, now: Instant) {
     }
 }
 
-fn spawn(scheduler: &mut Scheduler, now: Instant, nice: Nice) -> TaskId {
-    let (group, policy) = (GroupId::ROOT, Policy::Normal);
-    let spec = TaskSpec {
-        cpu: CPU,
-        group,
-        nice,
-        policy,
-        latency_nice: LatencyNice::ZERO,
-        slice: None,
-        affinity: CpuSet::single(CPU),
-    };
-    let task = scheduler.fork(now, None, spec);
+fn spawn(scheduler: &mut Scheduler, now: Instant) -> TaskId {
+    let task = scheduler.fork(now, None, TaskSpec::new(CPU, CpuSet::single(CPU)));
     scheduler.wake_new(now, CPU, task);
     task
 }
@@ -44,8 +32,8 @@ fn main() {
     let config = Kernel::V6_12.config(1).expect("an implemented kernel");
     let (tick, mut now) = (config.tick(), Instant::ZERO);
     let mut scheduler = Scheduler::new(config, topology);
-    let hog = spawn(&mut scheduler, now, Nice::ZERO);
-    let sleeper = spawn(&mut scheduler, now, Nice::ZERO);
+    let hog = spawn(&mut scheduler, now);
+    let sleeper = spawn(&mut scheduler, now);
     let (step, mut ran, mut wake_at) = (Nanos::from_micros(100), [Nanos::ZERO; 2], None);
 
     while now < Instant(Nanos::from_secs(1).0) {

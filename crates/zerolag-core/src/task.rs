@@ -131,3 +131,18 @@ pub struct TaskSpec {
     /// Where it may run; must contain `cpu`.
     pub affinity: CpuSet,
 }
+
+impl TaskSpec {
+    /// An ordinary task of the root group: nice 0, `SCHED_NORMAL`, the base slice.
+    pub const fn new(cpu: CpuId, affinity: CpuSet) -> Self {
+        Self {
+            cpu,
+            group: GroupId::ROOT,
+            nice: Nice::ZERO,
+            policy: Policy::Normal,
+            latency_nice: LatencyNice::ZERO,
+            slice: None,
+            affinity,
+        }
+    }
+}
