@@ -18,17 +18,24 @@ say() { printf '%s\n' "$*" >> "$tmp"; }
 
 say "# Written on Linux $(uname -r) ($(uname -m)) by zerolag's capture script."
 
-# The scheduler: the newest that zerolag has and that is not newer than this kernel.
+# The scheduler: the newest that zerolag has and that is not newer than this kernel, but 6.1 for all since 5.5, from
+# which on balancing is much the same.
 release=$(uname -r)
 major=${release%%.*}
 rest=${release#*.}
 minor=${rest%%[!0-9]*}
 version=$((major * 1000 + ${minor:-0}))
 exact=yes
-case $version in 6018 | 6012 | 6001) ;; *) exact= ;; esac
+case $version in 6018 | 6012 | 6006 | 6001 | 4017 | 4016 | 4012 | 4011 | 4006) ;; *) exact= ;; esac
 if [ "$version" -ge 6018 ]; then kernel=6.18
-elif [ "$version" -ge 6006 ]; then kernel=6.12
-else kernel=6.1
+elif [ "$version" -ge 6012 ]; then kernel=6.12
+elif [ "$version" -ge 6006 ]; then kernel=6.6
+elif [ "$version" -ge 5005 ]; then kernel=6.1
+elif [ "$version" -ge 4017 ]; then kernel=4.17
+elif [ "$version" -ge 4016 ]; then kernel=4.16
+elif [ "$version" -ge 4012 ]; then kernel=4.12
+elif [ "$version" -ge 4011 ]; then kernel=4.11unpatched
+else kernel=4.6unpatched
 fi
 [ -n "$exact" ] || say "# zerolag has no scheduler of Linux $major.$minor; $kernel is the nearest."
 say "kernel = \"$kernel\""
@@ -62,10 +69,12 @@ esac
 
 # Features and tunables, where the kernel lets one see them and zerolag has the same scheduler.
 debug=/sys/kernel/debug/sched
-if [ -n "$exact" ] && [ -r $debug/features ]; then
+features=$(cat $debug/features 2>/dev/null)
+case $kernel in 6.18 | 6.12 | 6.1) ;; *) features= ;; esac
+if [ -n "$exact" ] && [ -n "$features" ]; then
     say ""
     say "[features]"
-    for word in $(cat $debug/features); do
+    for word in $features; do
         case $word in
             HRTICK_DL | NO_HRTICK_DL | RT_* | NO_RT_* | LATENCY_WARN | NO_LATENCY_WARN) ;;
             NO_*) say "${word#NO_} = false" ;;
@@ -73,8 +82,7 @@ if [ -n "$exact" ] && [ -r $debug/features ]; then
         esac
     done
 fi
-base_slice=
-[ -r $debug/base_slice_ns ] && base_slice=$(cat $debug/base_slice_ns)
+base_slice=$(cat $debug/base_slice_ns 2>/dev/null)
 if [ -n "$base_slice" ] && [ "$kernel" != 6.1 ]; then
     say ""
     say "[tunables]"
