@@ -53,7 +53,7 @@ fn comm(names: &impl Names, task: TaskId) -> String {
 
 /// Which of the two layouts is meant.
 fn is_cfs(s: &Scheduler) -> bool {
-    s.config().policy == FairPolicy::Cfs
+    matches!(s.config().policy, FairPolicy::Cfs | FairPolicy::Cfs2009)
 }
 
 /// The kernel's own number for priorities: 0 to 98 for real-time tasks, 100 and more for fair ones.

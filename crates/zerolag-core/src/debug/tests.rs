@@ -79,6 +79,22 @@ fn a_task_is_shown_with_its_numbers() {
     }
 }
 
+/// Kernels that print something else are shown in the nearer of the two layouts.
+#[test]
+fn every_kernel_with_cfs_is_shown_as_6_1_and_the_others_as_6_12() {
+    for kernel in Kernel::implemented() {
+        let driver = busy(kernel);
+        let (s, names) = (&driver.s, &Plain);
+        let cfs = !s.config().features.has(crate::features::Feature::PlaceLag);
+        let queues = ShowQueues { scheduler: s, names }.to_string();
+        assert_eq!(queues.contains("MIN_vruntime"), cfs, "{kernel}");
+        assert_eq!(queues.contains("tree-key"), cfs, "{kernel}");
+        assert_eq!(queues.contains("left_deadline"), !cfs, "{kernel}");
+        let task = ShowTask { scheduler: s, names, task: TaskId(0) }.to_string();
+        assert_eq!(task.contains("se.slice"), !cfs, "{kernel}");
+    }
+}
+
 #[test]
 fn a_queue_is_shown_with_its_numbers_and_children_come_first() {
     for kernel in [Kernel::V6_1, Kernel::V6_12, Kernel::V6_18] {
