@@ -500,3 +500,63 @@ impl Entity {
         rules.table(Weight(self.runnable_weight as u64))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fair::driver::{CPU, Driver};
+    use crate::ids::GroupId;
+    use crate::kernel::Kernel;
+
+    /// A group on a CPU under Linux 4.11 with the 2017 document's patch: its queue above, entity, and queue.
+    fn grouped() -> (Driver, QueueId, EntityId, QueueId) {
+        let mut driver = Driver::new(Kernel::V4_11);
+        let group = driver.s.add_group(driver.now, GroupId::ROOT);
+        let place = driver.s.group_on(group, CPU);
+        let above = driver.s.cpus[CPU].root;
+        (driver, above, place.entity.unwrap(), place.queue)
+    }
+
+    /// `FUDGE2`: an emptied group's load is gone at once; of its sum ten bits are lost, so that the average comes
+    /// back with the next period.
+    #[test]
+    fn load_history_follows_the_weight() {
+        let (mut driver, above, se, _) = grouped();
+        for (before, steps) in [
+            ((500, 23_883_345), &[(2, (0, 23_323)), (1 << 20, (0, 23_882_752))][..]),
+            ((1000, 1000 * MAX), &[(1 << 19, (500, 23_871_000))][..]),
+        ] {
+            let s = &mut driver.s;
+            let entity = &mut s.entities[se];
+            entity.weight = Weight::NICE_0;
+            (entity.avg.load_avg, entity.avg.load_sum) = before;
+            for &(weight, after) in steps {
+                s.reweight_load_earlier(above, se, |entity| entity.weight = Weight(weight));
+                let avg = &s.entities[se].avg;
+                assert_eq!((avg.load_avg, avg.load_sum), after, "{before:?}, {weight}");
+            }
+        }
+        assert_eq!(23_882_752 / MAX, 500);
+    }
+
+    /// `FUDGE` hands up the part of the shares in the fine unit of weights, 1024 times what it is added to.
+    #[test]
+    fn a_propagated_share_is_in_the_unit_of_weights() {
+        for (fudge, units, expected) in [
+            (true, FudgeUnits::Literal, 524_288),
+            (true, FudgeUnits::Scaled, 512),
+            (false, FudgeUnits::Literal, 511),
+        ] {
+            let (mut driver, above, se, below) = grouped();
+            let s = &mut driver.s;
+            s.config.variants.load.fudge_units = units;
+            s.config.features.set(Feature::Fudge, fudge);
+            // As much load here as elsewhere, which is all that has been reported.
+            let group = s.queues[below].group;
+            s.groups[group].load_avg = 1024;
+            (s.queues[below].avg.load_avg, s.queues[below].tg_load_contrib) = (1024, 0);
+            s.follow_share(above, se, below);
+            assert_eq!(s.entities[se].avg.load_avg, expected, "FUDGE {fudge}, {units:?}");
+        }
+    }
+}
