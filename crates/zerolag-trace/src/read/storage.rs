@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn parts_are_the_same_in_memory_and_in_a_temporary_file() {
-        let bytes: Vec<u8> = (0..200_000u32).map(|n| (n * n / 7) as u8).collect();
+        let bytes: Vec<u8> = (0..200_000u32).map(|n| (n % 251) as u8).collect();
         for in_memory_max in [0, 1000, 1 << 20] {
             let (mut storage, damage) = Storage::spool(&bytes[..], in_memory_max).unwrap();
             assert!(damage.is_none() && storage.len() == 200_000);
