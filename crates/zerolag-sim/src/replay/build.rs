@@ -23,6 +23,10 @@ use crate::workload::{Attributes, Start, Template, TemplateId, Workload};
 
 /// A run at least so long, and a twentieth of the recording, may be one without an end.
 const OPEN_MIN: Nanos = Nanos::from_millis(50);
+/// When those go to sleep who slept when the recording began. At the very beginning of time they would count as
+/// never having been on a run queue (the kernel's `last_update_time` of 0), and bring the full load of a new task with
+/// them when they wake.
+const ASLEEP_AT: Instant = Instant(1_000_000);
 /// More work than anybody gets done.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
 
@@ -189,7 +193,7 @@ impl Builder<'_> {
             let (at, cpu, ran_at) = match task.origin {
                 None | Some(Origin::Forked) => continue,
                 Some(Origin::Runnable(cpu)) => (Instant(self.lead_in.0), cpu, first_run(&task.steps)),
-                Some(Origin::Asleep(cpu)) => (Instant::ZERO, cpu, Instant::ZERO),
+                Some(Origin::Asleep(cpu)) => (ASLEEP_AT, cpu, Instant::ZERO),
                 Some(Origin::Appeared(at, cpu)) => (self.simulated(at), cpu, at),
             };
             starts.push((ran_at, Start { at, cpu: Some(self.on_machine(cpu)), ..start }));

@@ -496,3 +496,20 @@ proptest! {
         replay(&events, 5, &context("kernel = \"6.18\"\ncpus = 2"));
     }
 }
+
+#[test]
+fn who_slept_for_long_brings_no_load() {
+    let mut e = events();
+    e.switch(0, None, Runnable, Some(A)).waking(1_000, B).switch(1_010, Some(A), Runnable, Some(B));
+    e.switch(1_100, Some(B), Sleeping, Some(A)).switch(60_000, Some(A), Sleeping, None);
+    let context = context("kernel = \"6.12\"\ncpus = 1\ncosts = \"ideal\"");
+    let replay = Replay::new(&e.history(), &names(2), &context, Options::default());
+    let mut sim = replay.simulate().unwrap();
+    sim.run_until(replay.begin() + us(1_050), &mut ());
+    let load = |task: TaskId| {
+        let here = (0..sim.task_count()).map(TaskId::from_index).find(|&t| replay.recorded(&sim, t) == task);
+        let task = &sim.scheduler().tasks()[here.unwrap()];
+        sim.scheduler().entities()[task.entity].avg.load_avg
+    };
+    assert!(load(A) > 1000 && load(B) < 10, "{} {}", load(A), load(B));
+}
