@@ -27,7 +27,9 @@ use serde::Deserialize;
 use toml::Spanned;
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::ids::{CpuId, IdVec, NodeId};
-use zerolag_core::topology::{DISTANCE_LOCAL, DISTANCE_REMOTE, Level, Topology, TopologyBuilder};
+use zerolag_core::topology::{
+    DISTANCE_LOCAL, DISTANCE_REMOTE, Level, Topology, TopologyBuilder, TopologyError,
+};
 
 use super::error::{MachineError, MachineFault, Place};
 
@@ -35,7 +37,7 @@ use super::error::{MachineError, MachineFault, Place};
 #[serde(deny_unknown_fields, default)]
 struct Form {
     base: Option<Spanned<String>>,
-    cpus: Option<usize>,
+    cpus: Option<Spanned<usize>>,
     smt: Option<usize>,
     smt_split: bool,
     nodes: Option<usize>,
@@ -80,7 +82,7 @@ pub fn read(name: &str, text: &str) -> Result<Topology, MachineError> {
         })
     };
     let mut builder = TopologyBuilder::new();
-    match (&form.base, form.cpus) {
+    match (&form.base, &form.cpus) {
         (Some(base), _) => {
             builder
                 .preset(base.get_ref())
@@ -92,15 +94,8 @@ pub fn read(name: &str, text: &str) -> Result<Topology, MachineError> {
         (None, Some(_)) => {}
     }
     form.apply_shape(&mut builder);
-    let levels = [
-        (Level::Core, &form.cores),
-        (Level::Cluster, &form.clusters),
-        (Level::Llc, &form.llcs),
-        (Level::Node, &form.node_cpus),
-        (Level::Package, &form.packages),
-    ];
-    for (level, lists) in levels {
-        for list in lists {
+    for level in LEVELS {
+        for list in form.lists(level) {
             builder.set(level, set(list)?);
         }
     }
@@ -121,14 +116,61 @@ pub fn read(name: &str, text: &str) -> Result<Topology, MachineError> {
     if let Some(offline) = &form.offline {
         builder.offline(&set(offline)?);
     }
-    builder.build().map_err(|e| MachineFault::from(e).in_file(name))
+    builder.build().map_err(|e| {
+        let place = at(form.span_of(&e));
+        MachineFault::from(e).at(name, place)
+    })
 }
 
+const LEVELS: [Level; 5] = [Level::Core, Level::Cluster, Level::Llc, Level::Node, Level::Package];
+
 impl Form {
+    /// The lists of CPUs of a level.
+    fn lists(&self, level: Level) -> &[Spanned<String>] {
+        match level {
+            Level::Core => &self.cores,
+            Level::Cluster => &self.clusters,
+            Level::Llc => &self.llcs,
+            Level::Node => &self.node_cpus,
+            Level::Package => &self.packages,
+        }
+    }
+
+    /// The piece of the text that an error is about, if it is about a single one.
+    fn span_of(&self, error: &TopologyError) -> Option<Range<usize>> {
+        let has = |list: &Spanned<String>, cpu| {
+            list.get_ref().parse::<CpuSet>().is_ok_and(|set: CpuSet| set.contains(cpu))
+        };
+        let of = |level, cpu| self.lists(level).iter().find(|list| has(list, cpu));
+        let list = match *error {
+            TopologyError::Empty { level, index } | TopologyError::InTwo { level, second: index, .. } => {
+                self.lists(level).get(index)
+            }
+            TopologyError::LeftOut { level, .. } => self.lists(level).first(),
+            TopologyError::NotNested { inner, outer, a, .. } => of(inner, a).or_else(|| of(outer, a)),
+            TopologyError::NoSuchCpu { cpu, .. } => {
+                let others = self.capacity.iter().map(|c| &c.cpus).chain(&self.offline);
+                LEVELS.iter().flat_map(|&level| self.lists(level)).chain(others).find(|list| has(list, cpu))
+            }
+            TopologyError::Capacity { cpu, .. } => {
+                self.capacity.iter().map(|c| &c.cpus).rfind(|list| has(list, cpu))
+            }
+            TopologyError::AllOffline => self.offline.as_ref(),
+            TopologyError::CpuCount { .. } | TopologyError::PartialCore { .. } => {
+                return self.cpus.as_ref().map(Spanned::span);
+            }
+            TopologyError::NoSuchNode { node: row, .. } | TopologyError::Distance { from: row, .. } => {
+                return self.distances.get(row).map(Spanned::span);
+            }
+            _ => None,
+        };
+        list.map(Spanned::span)
+    }
+
     /// What is said about the regular shape.
     fn apply_shape(&self, builder: &mut TopologyBuilder) {
-        if let Some(cpus) = self.cpus {
-            builder.cpus(cpus);
+        if let Some(cpus) = &self.cpus {
+            builder.cpus(*cpus.get_ref());
         }
         if let Some(smt) = self.smt {
             builder.smt(smt, self.smt_split);

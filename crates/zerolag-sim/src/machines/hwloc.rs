@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use roxmltree::{Document, Node, ParsingOptions};
 use zerolag_core::cpu_set::{CPUS_MAX, CpuSet};
 use zerolag_core::ids::CpuId;
-use zerolag_core::topology::{NODES_MAX, Topology};
+use zerolag_core::topology::{Level, NODES_MAX, Topology, TopologyError};
 
 use super::error::{MachineError, MachineFault, Place};
 use super::list::{MASK, parse_mask};
@@ -23,12 +23,21 @@ const ELEMENTS_MAX: u32 = 2_000_000;
 pub(super) fn machine(name: &str, text: &str) -> Result<Topology, MachineError> {
     let options = ParsingOptions { allow_dtd: true, nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|e| {
-        let place = Place { line: e.pos().row, column: e.pos().col };
+        let place = match e {
+            // The text ends too early: that is where.
+            roxmltree::Error::UnexpectedEndOfStream | roxmltree::Error::UnclosedRootNode => {
+                Place { line: text.matches('\n').count() as u32 + 1, column: 0 }
+            }
+            _ => Place { line: e.pos().row, column: e.pos().col },
+        };
         MachineFault::Xml(e).at(name, place)
     })?;
     let reader = Reader { name, document: &document };
     let parts = reader.parts()?;
-    parts.machine().map_err(|e| MachineFault::from(e).in_file(name))
+    parts.machine().map_err(|e| {
+        let place = reader.place_of(&e);
+        MachineFault::from(e).at(name, place)
+    })
 }
 
 struct Reader<'a> {
@@ -41,6 +50,13 @@ struct Memory {
     os_index: u32,
     cpus: CpuSet,
     is_main: bool,
+}
+
+/// The CPUs of the objects of a level so far.
+#[derive(Default)]
+struct Before {
+    all: CpuSet,
+    each: Vec<CpuSet>,
 }
 
 impl Reader<'_> {
@@ -69,10 +85,17 @@ impl Reader<'_> {
         }
         let mut memories = Vec::new();
         let mut caches = Vec::new();
+        let (mut cores, mut packages) = (Before::default(), Before::default());
         for object in objects() {
             match kind(object) {
-                "Core" => self.share(&mut parts, object, |n| &mut n.core)?,
-                "Package" | "Socket" => self.share(&mut parts, object, |n| &mut n.package)?,
+                "Core" => {
+                    self.is_alone(&mut cores, &parts.online, object, Level::Core)?;
+                    self.share(&mut parts, object, |n| &mut n.core)?;
+                }
+                "Package" | "Socket" => {
+                    self.is_alone(&mut packages, &parts.online, object, Level::Package)?;
+                    self.share(&mut parts, object, |n| &mut n.package)?;
+                }
                 "Group" if object.attribute("subtype") == Some("Cluster") => {
                     self.share(&mut parts, object, |n| &mut n.cluster)?;
                 }
@@ -101,6 +124,25 @@ impl Reader<'_> {
                 Ok(kind.strip_prefix('L').and_then(|k| k.strip_suffix("Cache")).and_then(|k| k.parse().ok()))
             }
         }
+    }
+
+    /// A CPU is in one object of the level only; `before` are those that came earlier.
+    fn is_alone(
+        &self,
+        before: &mut Before,
+        online: &CpuSet,
+        object: Node<'_, '_>,
+        level: Level,
+    ) -> Result<(), MachineError> {
+        let cpus = self.cpuset(object, "cpuset")?.and(online);
+        if let Some(cpu) = cpus.iter_and(&before.all).next() {
+            let first = before.each.iter().position(|set| set.contains(cpu)).unwrap_or(0);
+            let error = TopologyError::InTwo { level, cpu, first, second: before.each.len() };
+            return Err(MachineFault::from(error).at(self.name, self.place(object)));
+        }
+        before.all.insert_all(&cpus);
+        before.each.push(cpus);
+        Ok(())
     }
 
     /// Makes the CPUs of an object neighbours.
@@ -207,6 +249,9 @@ impl Reader<'_> {
             let capacity = kind.children().find(|c| c.attribute("name") == Some("LinuxCapacity"));
             if let Some(info) = capacity {
                 let capacity = self.number(info, "value")?;
+                if !(1..=CAPACITY_MAX).contains(&capacity) {
+                    return Err(self.value(info, "LinuxCapacity", &capacity.to_string(), "1 to 1024"));
+                }
                 let cpus = self.cpuset(kind, "cpuset")?;
                 parts.capacities.extend(cpus.iter_and(&parts.online).map(|cpu| (cpu, capacity)));
             }
@@ -254,11 +299,28 @@ impl Reader<'_> {
         fault.at(self.name, self.place(node))
     }
 
+    /// The CPU that an error is about.
+    fn place_of(&self, error: &TopologyError) -> Place {
+        let cpu = match *error {
+            TopologyError::InTwo { cpu, .. }
+            | TopologyError::LeftOut { cpu, .. }
+            | TopologyError::NotNested { a: cpu, .. } => cpu,
+            _ => return Place::default(),
+        };
+        let is = |o: &Node<'_, '_>| {
+            kind(*o) == "PU" && o.attribute("os_index").and_then(|n| n.parse().ok()) == Some(cpu.0)
+        };
+        self.elements("object").find(is).map_or(Place::default(), |pu| self.place(pu))
+    }
+
     fn place(&self, node: Node<'_, '_>) -> Place {
         let position = self.document.text_pos_at(node.range().start);
         Place { line: position.row, column: position.col }
     }
 }
+
+/// What the biggest CPU has.
+const CAPACITY_MAX: u32 = 1024;
 
 /// `HWLOC_DISTANCES_KIND_MEANS_LATENCY`.
 const KIND_LATENCY: u32 = 1 << 2;

@@ -4,7 +4,7 @@
 //! | source | how to get one |
 //! |---|---|
 //! | hwloc XML, versions 1 to 3 | `lstopo --of xml > machine.xml` |
-//! | a Linux machine's own files | `cd /sys/devices && tar czf ~/machine.tgz system/cpu system/node cpu_*/cpus` |
+//! | a Linux machine's own files | `cd /sys/devices && tar czf ~/machine.tgz system/cpu system/node $(ls -d cpu_*/cpus 2>/dev/null)`; what tar says of files that shrink or cannot be read does not matter |
 //! | such files in a directory | `/sys` itself, or an unpacked archive |
 //! | TOML | written by hand, see [`form`]; [`form::write`] writes it |
 //!

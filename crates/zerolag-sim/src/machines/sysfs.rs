@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use zerolag_core::cpu_set::{CPUS_MAX, CpuSet};
 use zerolag_core::ids::CpuId;
-use zerolag_core::topology::Topology;
+use zerolag_core::topology::{Level, Topology, TopologyError};
 
 use super::error::{MachineError, MachineFault, Place};
 use super::list::{MASK, parse_mask};
@@ -18,7 +18,23 @@ const LIST: &str = "a list of CPUs as in 0-3,8";
 pub(super) fn machine(tree: &SysTree) -> Result<Topology, MachineError> {
     let reader = Reader { tree };
     let parts = reader.parts()?;
-    parts.machine().map_err(|e| MachineFault::from(e).in_file(tree.origin.as_str()))
+    parts.machine().map_err(|e| {
+        let files = files_of(&e).map_or(String::new(), |files| format!(": {files}"));
+        MachineFault::from(e).in_file(format!("{}{files}", tree.origin))
+    })
+}
+
+/// The files that contradict each other.
+fn files_of(error: &TopologyError) -> Option<String> {
+    match error {
+        TopologyError::InTwo { level: Level::Node, .. }
+        | TopologyError::LeftOut { level: Level::Node, .. } => Some("node/node*/cpulist".into()),
+        TopologyError::Distance { .. } => Some("node/node*/distance".into()),
+        TopologyError::InTwo { cpu, .. } | TopologyError::NotNested { a: cpu, .. } => {
+            Some(format!("cpu/cpu{cpu}/topology"))
+        }
+        _ => None,
+    }
 }
 
 struct Reader<'a> {
@@ -45,7 +61,11 @@ impl Reader<'_> {
                 package: self.any_set(&directory, &["topology/package_cpus", "topology/core_siblings"])?,
             };
             parts.neighbours.insert(cpu, neighbours);
-            if let Some(capacity) = self.number(&format!("{directory}/cpu_capacity"))? {
+            let path = format!("{directory}/cpu_capacity");
+            if let Some(capacity) = self.number(&path)? {
+                if !(1..=1024).contains(&capacity) {
+                    return Err(self.fault(&path, "the capacity", &capacity.to_string(), "1 to 1024"));
+                }
                 parts.capacities.insert(cpu, capacity);
             }
         }

@@ -54,14 +54,26 @@ fn faults_are_named_with_their_place() {
         ),
         (
             "cpus = 4\ndistances = [[10, 20], [20, 10]]\n",
-            "m.toml: a distance names node 1, but the machine has ",
+            "m.toml:2:24: a distance names node 1, but the machine has ",
         ),
-        ("cpus = 4\nllcs = [\"0-2\"]\n", "m.toml: cpu 3 is in no last-level cache"),
-        ("cpus = 4\npackages = [\"0-2\", \"2-3\"]\n", "m.toml: cpu 2 is in package 0 and in package 1"),
+        ("cpus = 4\nllcs = [\"0-2\"]\n", "m.toml:2:9: cpu 3 is in no last-level cache"),
+        ("cpus = 4\npackages = [\"0-2\", \"2-3\"]\n", "m.toml:2:20: cpu 2 is in package 0 and in package 1"),
         (
             "cpus = 4\ncapacity = [{ cpus = \"0\", value = 0 }]\n",
-            "m.toml: capacity 0 of cpu 0 (accepted: 1 to 1024)",
+            "m.toml:2:22: capacity 0 of cpu 0 (accepted: 1 to 1024)",
         ),
+        ("cpus = 0\n", "m.toml:1:8: a machine of 0 cpus"),
+        ("cpus = 4\nnode_cpus = [\"0-3\", \"\"]\n", "m.toml:2:21: node 1 has no cpus"),
+        ("cpus = 4\nsmt = 2\ncores = [\"0-1\", \"2-4\"]\n", "m.toml:3:17: a set of cpus names cpu 4"),
+        (
+            "cpus = 4\nllcs = [\"0-3\"]\npackages = [\"0-1\", \"2-3\"]\n",
+            "m.toml:2:9: cpus 0 and 2 share a last-level cache but not a package",
+        ),
+        (
+            "cpus = 4\nnodes = 2\ndistances = [[10, 20], [20, 9]]\n",
+            "m.toml:3:24: distance 9 from node 1 to node 1",
+        ),
+        ("cpus = 2\noffline = \"0-1\"\n", "m.toml:2:11: no cpu is online"),
         ("cpus = [", "m.toml:1:9: "),
     ];
     for (text, message) in cases {

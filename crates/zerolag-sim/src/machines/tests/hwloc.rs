@@ -120,7 +120,8 @@ fn faults_are_named_with_their_place() {
             "<topology><object type=\"PU\" os_index=\"8192\"/></topology>",
             "m.xml:1:11: os_index is '8192' (accepted: 0 to 8191)",
         ),
-        ("<topology><object", "m.xml:1:1: not XML: the root node was opened but never closed"),
+        ("<topology>\n<object", "m.xml:2: not XML: the root node was opened but never closed"),
+        ("<topology>\n\n<object type=", "m.xml:3: not XML: "),
         ("<topology></topologie>", "m.xml:1:11: not XML: expected 'topology' tag, not 'topologie'"),
     ];
     for (text, message) in cases {
@@ -143,10 +144,18 @@ fn faults_are_named_with_their_place() {
         "m.xml: distance 5 from node 1 to node 0 (accepted: 10 to itself, 11 to 254 to another)"
     );
     assert_eq!(
+        replaced("os_index=\"1\" cpuset=\"0x00000034\"", "os_index=\"1\" cpuset=\"0x3f\""),
+        "m.xml:22:5: cpu 0 is in package 0 and in package 1"
+    );
+    assert_eq!(
+        replaced("value=\"446\"", "value=\"0\""),
+        "m.xml:41:32: LinuxCapacity is '0' (accepted: 1 to 1024)"
+    );
+    assert_eq!(
         replaced(
             "type=\"Core\" os_index=\"1\" cpuset=\"0x00000002\"",
             "type=\"Core\" os_index=\"1\" cpuset=\"0x6\""
         ),
-        "m.xml: cpu 2 is in core 1 and in core 2"
+        "m.xml:26:9: cpu 2 is in core 1 and in core 2"
     );
 }

@@ -190,16 +190,16 @@ fn faults_are_named_with_their_file() {
             ("cpu/cpu1/cache/index3/level", "L3"),
             "m: cpu/cpu1/cache/index3/level:1: the value is 'L3' (accepted: a number)".into(),
         ),
-        (("cpu/cpu2/cpu_capacity", "0"), "m: capacity 0 of cpu 2 (accepted: 1 to 1024)".into()),
-        (("node/node3/cpulist", "2-4"), "m: cpu 3 is in node 0 and in node 1".into()),
-        (("node/node3/cpulist", "2"), "m: cpu 4 is in no node".into()),
+        (("cpu/cpu2/cpu_capacity", "0"), "m: cpu/cpu2/cpu_capacity:1: the capacity is '0' (accepted: 1 to 1024)".into()),
+        (("node/node3/cpulist", "2-4"), "m: node/node*/cpulist: cpu 3 is in node 0 and in node 1".into()),
+        (("node/node3/cpulist", "2"), "m: node/node*/cpulist: cpu 4 is in no node".into()),
         (
             ("node/node3/distance", "26"),
             "m: node/node3/distance:1: the row is '26' (accepted: numbers, one for each node)".into(),
         ),
         (
             ("node/node3/distance", "9 10"),
-            "m: distance 9 from node 1 to node 0 (accepted: 10 to itself, 11 to 254 to another)".into(),
+            "m: node/node*/distance: distance 9 from node 1 to node 0 (accepted: 10 to itself, 11 to 254 to another)".into(),
         ),
     ];
     for (change, message) in cases {
