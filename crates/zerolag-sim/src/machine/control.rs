@@ -10,6 +10,7 @@ use zerolag_core::domain::Partitions;
 use zerolag_core::features::Feature;
 use zerolag_core::group::Shares;
 use zerolag_core::ids::{CpuId, GroupId, TaskId};
+use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 use zerolag_core::units::{Instant, Nanos};
 
@@ -57,6 +58,13 @@ pub enum Change {
         /// How much; checked.
         limit: Limit,
     },
+    /// Sets the latency nice of a group, if the kernel has it and it is not the root group.
+    LatencyNice {
+        /// Which.
+        group: GroupId,
+        /// The level.
+        level: LatencyNice,
+    },
     /// A CPU comes or goes. One that is there, or gone, already does not; nor does the last one go.
     Online {
         /// Which.
@@ -91,6 +99,8 @@ pub enum TaskChange {
     Policy(Policy),
     /// Its request length; nothing = the base slice.
     Slice(Option<Nanos>),
+    /// Its latency nice level, if the kernel has it.
+    LatencyNice(LatencyNice),
     /// Where it may run. Contains a CPU of the machine.
     Affinity(CpuSet),
     /// Its group.
@@ -140,6 +150,10 @@ impl Machine {
             if let Some(limit) = self.workload.groups[id].limit {
                 self.limit(id, limit);
             }
+            let level = self.workload.groups[id].latency_nice;
+            if level != LatencyNice::ZERO {
+                _ = self.scheduler.set_group_latency_nice(self.now, id, level);
+            }
         }
         self.take_effects();
     }
@@ -188,6 +202,9 @@ impl Machine {
             Change::Shares { group, shares } => _ = self.scheduler.set_shares(self.now, *group, *shares),
             Change::Idle { group, idle } => _ = self.scheduler.set_idle(self.now, *group, *idle),
             Change::Bandwidth { group, limit } => self.limit(*group, *limit),
+            Change::LatencyNice { group, level } => {
+                _ = self.scheduler.set_group_latency_nice(self.now, *group, *level);
+            }
             Change::Online { cpu, online } => self.set_online(*cpu, *online),
             Change::Partitions(partitions) => self.scheduler.set_partitions(self.now, partitions.clone()),
             Change::Frequency { clock, level } => self.set_level(*clock, *level),
@@ -208,6 +225,7 @@ impl Machine {
             TaskChange::Nice(nice) => self.scheduler.set_nice(now, task, *nice),
             TaskChange::Policy(policy) => self.scheduler.set_policy(now, task, *policy),
             TaskChange::Slice(slice) => self.scheduler.set_slice(now, task, *slice),
+            TaskChange::LatencyNice(level) => _ = self.scheduler.set_latency_nice(now, task, *level),
             TaskChange::Affinity(cpus) => {
                 // Whoever does this sits on the CPU where the task is.
                 let this_cpu = self.scheduler.tasks()[task].cpu;

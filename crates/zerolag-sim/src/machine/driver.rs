@@ -13,6 +13,7 @@ use zerolag_core::fair::bandwidth::{BandwidthError, BandwidthTimer};
 use zerolag_core::features::Feature;
 use zerolag_core::group::{GroupError, Shares};
 use zerolag_core::ids::{CpuId, GroupId, TaskId};
+use zerolag_core::latency::{LatencyError, LatencyNice};
 use zerolag_core::nice::{Nice, Policy};
 use zerolag_core::scheduler::{Effect, Scheduler, StopWork, WokenFrom};
 use zerolag_core::task::TaskSpec;
@@ -180,6 +181,16 @@ impl Driver {
         self.scheduler.set_attributes(now, task, policy, slice);
     }
 
+    pub(super) fn set_latency_nice(
+        &mut self,
+        now: Instant,
+        task: TaskId,
+        level: LatencyNice,
+    ) -> Result<(), LatencyError> {
+        self.note_of(now, None, task, |task| Event::LatencyNice { task, level: level.get().into() });
+        self.scheduler.set_latency_nice(now, task, level)
+    }
+
     pub(super) fn set_affinity(&mut self, now: Instant, cpu: CpuId, task: TaskId, cpus: CpuSet) {
         self.note_of(now, Some(cpu), task, |task| Event::Affine { task, cpus: cpus.clone() });
         self.scheduler.set_affinity(now, cpu, task, cpus);
@@ -321,6 +332,17 @@ impl Driver {
     pub(super) fn set_idle(&mut self, now: Instant, group: GroupId, idle: bool) -> Result<(), GroupError> {
         self.note_group(now, Event::GroupIdle { group: group_number(group), idle });
         self.scheduler.set_idle(now, group, idle)
+    }
+
+    pub(super) fn set_group_latency_nice(
+        &mut self,
+        now: Instant,
+        group: GroupId,
+        level: LatencyNice,
+    ) -> Result<(), LatencyError> {
+        let level_number = level.get().into();
+        self.note_group(now, Event::GroupLatencyNice { group: group_number(group), level: level_number });
+        self.scheduler.set_group_latency_nice(now, group, level)
     }
 
     pub(super) fn set_bandwidth(

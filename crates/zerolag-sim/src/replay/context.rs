@@ -22,6 +22,7 @@
 //! `stagger_ticks`, `[features]`, `[tunables]`. If several entries name the same task, the first that says
 //! something of an attribute counts.
 
+use zerolag_core::config::Config;
 use zerolag_core::cpu_set::CPUS_MAX;
 use zerolag_core::ids::{GroupId, IdVec};
 use zerolag_core::topology::Topology;
@@ -115,9 +116,12 @@ pub fn read(
     let setup = setup::read(&root, &Overrides { machine: Some(machine), ..overrides.clone() }, files)?;
     let has_costs = root.get("costs").is_some();
     let mut workload = Workload::new();
-    groups::read(&root, &mut workload)?;
-    let tasks =
-        root.sections("task")?.into_iter().map(|s| about(s, count, &workload)).collect::<Result<_, _>>()?;
+    groups::read(&root, &setup.config, &mut workload)?;
+    let tasks = root
+        .sections("task")?
+        .into_iter()
+        .map(|s| about(s, &setup.config, count, &workload))
+        .collect::<Result<_, _>>()?;
     root.finish()?;
     Ok(Context { setup, has_costs, groups: workload.groups, tasks })
 }
@@ -157,7 +161,12 @@ fn equal_cpus(count: usize) -> Result<Topology, Fault> {
     })
 }
 
-fn about(section: Section<'_>, cpus: usize, workload: &Workload) -> Result<AboutTasks, ScenarioError> {
+fn about(
+    section: Section<'_>,
+    config: &Config,
+    cpus: usize,
+    workload: &Workload,
+) -> Result<AboutTasks, ScenarioError> {
     let whom = match (section.get("match"), section.get("pid")) {
         (Some(_), Some(_)) => {
             let scope = section.scope.clone();
@@ -170,7 +179,7 @@ fn about(section: Section<'_>, cpus: usize, workload: &Workload) -> Result<About
             return Err(section.error(Fault::Missing { key: "match", scope, accepted }));
         }
     };
-    let attributes = attributes::read(&section, cpus, workload)?;
+    let attributes = attributes::read(&section, config, cpus, workload)?;
     section.finish()?;
     Ok(AboutTasks { whom, attributes })
 }

@@ -2,10 +2,11 @@
 //! How tasks are scheduled, as files say it: `cgroup`, `cpus`, `nice`, `policy`, `slice`, `timer_slack`,
 //! `latency_nice`.
 
-use zerolag_core::latency::LatencyNice;
+use zerolag_core::config::Config;
+use zerolag_core::latency::{LatencyError, LatencyNice};
 use zerolag_core::nice::{Nice, Policy};
 
-use super::error::ScenarioError;
+use super::error::{Fault, ScenarioError};
 use super::section::{Entry, Section};
 use crate::workload::{Attributes, Workload};
 
@@ -13,23 +14,40 @@ use crate::workload::{Attributes, Workload};
 const POLICIES: &str = "normal, batch, idle, fifo:N or rr:N with a priority N from 1 to 99";
 
 /// Reads the attributes of a table. A group that it names must be declared.
-pub(crate) fn read(section: &Section<'_>, cpus: usize, w: &Workload) -> Result<Attributes, ScenarioError> {
+pub(crate) fn read(
+    section: &Section<'_>,
+    config: &Config,
+    cpus: usize,
+    w: &Workload,
+) -> Result<Attributes, ScenarioError> {
     let timer_slack = section.duration("timer_slack")?;
-    let latency_nice = section.integer("latency_nice", -20..=19)?.and_then(LatencyNice::new);
-    Ok(Attributes { timer_slack, latency_nice, ..read_changeable(section, cpus, w)? })
+    Ok(Attributes { timer_slack, ..read_changeable(section, config, cpus, w)? })
 }
 
 /// Reads those that somebody else can change.
 pub(super) fn read_changeable(
     section: &Section<'_>,
+    config: &Config,
     cpus: usize,
     w: &Workload,
 ) -> Result<Attributes, ScenarioError> {
     Ok(Attributes {
         nice: section.integer("nice", -20..=19)?.and_then(Nice::new),
         policy: section.get("policy").map(|e| policy(&e)).transpose()?,
+        latency_nice: section.get("latency_nice").map(|e| latency_nice(&e, config)).transpose()?,
         ..read_placement(section, cpus, w)?
     })
+}
+
+/// A latency nice level. Where the kernel has none, everybody has 0.
+pub(super) fn latency_nice(entry: &Entry<'_>, config: &Config) -> Result<LatencyNice, ScenarioError> {
+    let level = entry.integer(-20..=19)?;
+    let level = LatencyNice::new(level).expect("levels are from -20 to 19");
+    if level != LatencyNice::ZERO && !config.variants.latency_nice {
+        let why = LatencyError::NotInKernel { kernel: config.kernel };
+        return Err(entry.error(Fault::Sense(format!("'{}': {why}", entry.key))));
+    }
+    Ok(level)
 }
 
 /// Reads those that say where a task is and how long its requests are.

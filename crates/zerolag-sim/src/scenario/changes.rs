@@ -6,7 +6,7 @@
 //! time = "5s"
 //! features = { NEXT_BUDDY = true }
 //! tunables = { base_slice = "1ms" }
-//! cgroup."/a" = { "cpu.weight" = 200 }
+//! cgroup."/a" = { "cpu.weight" = 200 }   # or any other of a group's files
 //! task = [{ match = "hog*", nice = 5 }]
 //! offline = "3"                          # CPUs go, or come: online = "3"
 //! partitions = ["0-1", "2-3"]            # CPUs are divided anew; isolated = "3"; neither is kept from before
@@ -16,11 +16,13 @@
 //! A task none of whose CPUs is left when one goes offline may run anywhere from then on, as in the kernel.
 //! Offline CPUs keep their partition for when they come back.
 
+use zerolag_core::config::Config;
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::ids::{CpuId, GroupId};
 use zerolag_core::units::Instant;
 
 use super::error::{Fault, ScenarioError};
+use super::groups::GroupFiles;
 use super::section::Section;
 use super::{attributes, groups, setup};
 use crate::frequency::Governor;
@@ -44,12 +46,12 @@ pub(super) fn read(
         changes.extend(features.map(|(feature, on)| Change::Feature { feature, on }));
         let tunables = setup::tunables(&section, config.policy)?.into_iter();
         changes.extend(tunables.map(|(tunable, value)| Change::Tunable { tunable, value }));
-        read_groups(&section, w, &mut changes)?;
+        read_groups(&section, config, w, &all, &mut changes)?;
         online.read(&section, at, cpus, &mut changes)?;
         changes.extend(setup::partitions(&section, cpus)?.map(Change::Partitions));
         read_frequencies(&section, setup, &mut changes)?;
         for task in section.sections("task")? {
-            read_task(task, cpus, w, &mut changes)?;
+            read_task(task, config, cpus, w, &mut changes)?;
         }
         if changes.is_empty() {
             let (scope, accepted) = (
@@ -162,7 +164,20 @@ fn read_frequencies(
     Ok(())
 }
 
-fn read_groups(section: &Section<'_>, w: &Workload, changes: &mut Vec<Change>) -> Result<(), ScenarioError> {
+fn read_groups(
+    section: &Section<'_>,
+    config: &Config,
+    w: &Workload,
+    earlier: &[(Instant, Change)],
+    changes: &mut Vec<Change>,
+) -> Result<(), ScenarioError> {
+    let limit_of = |group: GroupId| {
+        let set = earlier.iter().rev().find_map(|(_, change)| match change {
+            Change::Bandwidth { group: g, limit } if *g == group => Some(*limit),
+            _ => None,
+        });
+        set.or(w.groups[group].limit)
+    };
     let Some(tree) = section.get("cgroup") else { return Ok(()) };
     for entry in tree.table("cgroup")?.entries() {
         let known = w.group_by_path(entry.key).filter(|&g| g != GroupId::ROOT);
@@ -176,17 +191,20 @@ fn read_groups(section: &Section<'_>, w: &Workload, changes: &mut Vec<Change>) -
             })
         })?;
         let files = entry.table(format!("cgroup \"{}\"", entry.key))?;
-        let weight = groups::read_weight(&files)?;
+        let GroupFiles { shares, idle, limit, latency_nice } =
+            groups::read_files(&files, config, limit_of(group))?;
         files.finish()?;
-        changes.extend(weight.idle.map(|idle| Change::Idle { group, idle }));
-        changes.extend(weight.shares.map(|shares| Change::Shares { group, shares }));
-        changes.extend(weight.limit.map(|limit| Change::Bandwidth { group, limit }));
+        changes.extend(idle.map(|idle| Change::Idle { group, idle }));
+        changes.extend(shares.map(|shares| Change::Shares { group, shares }));
+        changes.extend(limit.map(|limit| Change::Bandwidth { group, limit }));
+        changes.extend(latency_nice.map(|level| Change::LatencyNice { group, level }));
     }
     Ok(())
 }
 
 fn read_task(
     section: Section<'_>,
+    config: &Config,
     cpus: usize,
     w: &Workload,
     changes: &mut Vec<Change>,
@@ -200,17 +218,19 @@ fn read_task(
         return Err(entry.wrong_name("names of tasks that exist, * standing for anything", names));
     }
     // `None`, not "default": a slice can be changed but not taken back by a file.
-    let Attributes { nice, policy, slice, affinity, group, timer_slack: _, latency_nice: _ } =
-        attributes::read_changeable(&section, cpus, w)?;
+    let Attributes { nice, policy, slice, affinity, group, timer_slack: _, latency_nice } =
+        attributes::read_changeable(&section, config, cpus, w)?;
     let before = changes.len();
     let mut add = |change| changes.push(Change::Tasks { pattern: pattern.clone(), change });
     nice.map(TaskChange::Nice).into_iter().for_each(&mut add);
     policy.map(TaskChange::Policy).into_iter().for_each(&mut add);
     slice.map(|s| TaskChange::Slice(Some(s))).into_iter().for_each(&mut add);
+    latency_nice.map(TaskChange::LatencyNice).into_iter().for_each(&mut add);
     affinity.map(TaskChange::Affinity).into_iter().for_each(&mut add);
     group.map(TaskChange::Group).into_iter().for_each(&mut add);
     if changes.len() == before {
-        let (scope, accepted) = (section.scope.clone(), "a level; or policy, slice, cpus, cgroup".into());
+        let (scope, accepted) =
+            (section.scope.clone(), "a level; or policy, slice, latency_nice, cpus, cgroup".into());
         return Err(section.error(Fault::Missing { key: "nice", scope, accepted }));
     }
     section.finish()

@@ -30,7 +30,8 @@
 //! base_slice = "3ms"
 //!
 //! [cgroup."/a"]
-//! "cpu.weight" = 200         # or cpu.shares; cpu.idle = 1
+//! "cpu.weight" = 200         # or cpu.shares; cpu.idle = 1; "cpu.latency.nice" = -5 in kernels that have it (eevdf-rfc)
+//! "cpu.max" = "50000 100000" # microseconds of CPU time in each period, or "max"; cpu.max.burst = 20000
 //!
 //! [[workload]]
 //! kind = "hog"
@@ -61,7 +62,7 @@
 //!
 //! [[at]]
 //! time = "5s"
-//! task = [{ match = "hog*", nice = 0 }]
+//! task = [{ match = "hog*", nice = 0 }] # or policy, slice, latency_nice, cpus, cgroup
 //! offline = "1"              # and "online"; "partitions" and "isolated"; frequency = [{ cpus = "0-1", level = 500 }]
 //! ```
 //!
@@ -82,10 +83,10 @@ pub(crate) mod setup;
 pub mod tasks;
 
 use zerolag_core::kernel::Kernel;
-use zerolag_core::latency::LatencyNice;
 use zerolag_core::topology::Topology;
 use zerolag_core::units::{Instant, Nanos};
 
+pub(crate) use error::DidYouMean;
 pub use error::{Fault, ScenarioError, nearest};
 pub use models::{ModelPart, Watches};
 pub use setup::Files;
@@ -95,7 +96,7 @@ use self::names::Names;
 use self::section::{Section, Source};
 use crate::machines::Place;
 use crate::sim::{Change, RecordedError, Setup, Sim};
-use crate::workload::{Template, Workload};
+use crate::workload::Workload;
 
 /// The duration of a scenario that ends when its models are over, whenever that is.
 pub const UNTIL_OVER: Nanos = Nanos(u64::MAX);
@@ -157,7 +158,7 @@ pub fn read(
     };
     let mut workload = Workload::new();
     let mut names = Names::default();
-    groups::read(&root, &mut workload)?;
+    groups::read(&root, &setup.config, &mut workload)?;
     names.declare(&root, &mut workload)?;
     let (rtapps, models) = tasks::read(&root, &setup, files, &mut names, &mut workload)?;
     let duration = match duration {
@@ -165,11 +166,6 @@ pub fn read(
         UNTIL_OVER => models::all_over(&models).map_or(UNTIL_OVER, |end| Nanos(end.0)),
         other => other,
     };
-    let wishes = |t: &Template| t.attributes.latency_nice.is_some_and(|level| level != LatencyNice::ZERO);
-    if !setup.config.variants.latency_nice && workload.templates.iter().any(|(_, t)| wishes(t)) {
-        let why = format!("Linux {} has no 'latency_nice'; eevdf-rfc has", setup.config.kernel);
-        return Err(root.error(Fault::Sense(why)));
-    }
     let changes = changes::read(&root, &setup, &workload)?;
     root.finish()?;
     Ok(Scenario { file: file.into(), duration, setup, runnable_per_node, workload, changes, rtapps, models })

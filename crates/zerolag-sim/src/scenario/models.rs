@@ -77,7 +77,7 @@ pub(super) fn read(
         None => section.error(Fault::Options(e)),
     })?;
     let start = Instant(section.duration("start")?.unwrap_or(Nanos::ZERO).0);
-    let common = attributes::read(&section, setup.topology.cpu_count(), w)?;
+    let common = attributes::read(&section, &setup.config, setup.topology.cpu_count(), w)?;
     section.finish()?;
 
     let first = w.templates.len();

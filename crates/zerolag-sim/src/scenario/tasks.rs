@@ -39,7 +39,6 @@ pub(super) fn read(
     names: &mut Names,
     w: &mut Workload,
 ) -> Result<(Vec<RtAppPart>, Vec<ModelPart>), ScenarioError> {
-    let cpus = setup.topology.cpu_count();
     let mut reserved = Vec::new();
     let mut from_files = Vec::new();
     let mut modelled = Vec::new();
@@ -55,7 +54,7 @@ pub(super) fn read(
         }
     }
     for (template, section) in reserved {
-        read_one(section, template, cpus, names, w)?;
+        read_one(section, template, setup, names, w)?;
     }
     let rtapps: Result<_, _> =
         from_files.into_iter().map(|section| read_rtapp(section, setup, files, w)).collect();
@@ -123,10 +122,11 @@ fn reserve(section: &Section<'_>, names: &mut Names, w: &mut Workload) -> Result
 fn read_one(
     section: Section<'_>,
     template: TemplateId,
-    cpus: usize,
+    setup: &Setup,
     names: &mut Names,
     w: &mut Workload,
 ) -> Result<(), ScenarioError> {
+    let cpus = setup.topology.cpu_count();
     let kind = section.get("kind");
     let program = match kind.map_or(Ok("program"), |k| k.text())? {
         "program" => {
@@ -140,7 +140,7 @@ fn read_one(
     };
     let count = section.integer("count", 0..=COUNT_MAX)?.unwrap_or(1);
     let at = Instant(section.duration("start")?.unwrap_or(Nanos::ZERO).0);
-    let attributes = attributes::read(&section, cpus, w)?;
+    let attributes = attributes::read(&section, &setup.config, cpus, w)?;
     section.finish()?;
 
     let marks = program.ops().iter().filter_map(|op| match op {

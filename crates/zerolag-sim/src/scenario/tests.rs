@@ -5,11 +5,15 @@ use std::io;
 
 use proptest::prelude::*;
 use zerolag_core::features::Feature;
+use zerolag_core::ids::{CpuId, TaskId};
+use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 
 use super::*;
 use crate::costs::Costs;
 use crate::program::Op;
+use crate::sim::TaskChange;
+use crate::workload::Limit;
 
 fn no_files(_: &str) -> io::Result<Vec<u8>> {
     Err(io::ErrorKind::NotFound.into())
@@ -272,20 +276,89 @@ proptest! {
 fn latency_nice_is_for_kernels_that_have_it() {
     let text = |kernel: &str, level: i32| {
         format!(
-            "kernel = \"{kernel}\"\nmachine = \"1cpu\"\nduration = \"1s\"\n[[workload]]\nkind = \"hog\"\n\
-             name = \"a\"\nlatency_nice = {level}\n"
+            "kernel = \"{kernel}\"\nmachine = \"1cpu\"\nduration = \"1s\"\n[cgroup.\"/g\"]\n\"cpu.latency.nice\" = 5\n\
+             [[workload]]\nkind = \"hog\"\nname = \"a\"\nlatency_nice = {level}\n\
+             [[at]]\ntime = \"1ms\"\ntask = [{{ match = \"a\", latency_nice = 19 }}]\ncgroup.\"/g\" = {{ \"cpu.latency.nice\" = -20 }}\n"
         )
     };
-    let read = |text: &str| {
-        let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
-        super::read("s.toml", text.as_bytes(), &Overrides::default(), &none)
-    };
+    let read = |text: &str| super::read("s.toml", text.as_bytes(), &Overrides::default(), &no_files);
+    let level = |n| LatencyNice::new(n).unwrap();
     let scenario = read(&text("eevdf-rfc", -19)).unwrap();
-    let level = scenario.workload.templates.iter().next().unwrap().1.attributes.latency_nice;
-    assert_eq!(level, LatencyNice::new(-19));
-    assert!(read(&text("6.12", 0)).is_ok());
-    let error = read(&text("6.12", -19)).unwrap_err().to_string();
-    assert!(error.contains("no 'latency_nice'; eevdf-rfc has"), "{error}");
+    let group = scenario.workload.group_by_path("/g").unwrap();
+    assert_eq!(scenario.workload.groups[group].latency_nice, level(5));
+    assert_eq!(
+        scenario.workload.templates.iter().next().unwrap().1.attributes.latency_nice,
+        Some(level(-19))
+    );
+    let changes: Vec<_> = scenario.changes.iter().map(|(_, change)| change).collect();
+    assert_eq!(changes[0], &Change::LatencyNice { group, level: level(-20) });
+    assert!(
+        matches!(changes[1], Change::Tasks { change: TaskChange::LatencyNice(l), .. } if *l == level(19))
+    );
+    for (kernel, level, said) in [
+        ("6.12", 0, "s.toml:5:22: 'cpu.latency.nice': Linux 6.12 has no latency nice; eevdf-rfc has"),
+        ("eevdf-rfc", 20, "s.toml:9:16: 'latency_nice' is 20; accepted: an integer from -20 to 19"),
+    ] {
+        assert_eq!(read(&text(kernel, level)).unwrap_err().to_string(), said);
+    }
+    let plain = |level| text("6.12", level).replace("\"cpu.latency.nice\" = 5\n", "").replace("= 19", "= 0");
+    let plain = |level| plain(level).replace("= -20", "= 0");
+    assert!(read(&plain(0)).is_ok(), "what every kernel does can be said");
+    let error = read(&plain(-19)).unwrap_err().to_string();
+    assert!(error.ends_with("'latency_nice': Linux 6.12 has no latency nice; eevdf-rfc has"), "{error}");
+}
+
+/// Levels take effect: a group's on its entity, a task's on its request, at the start and at a given time.
+#[test]
+fn latency_nice_is_set_and_changed() {
+    let text = "kernel = \"eevdf-rfc\"\nmachine = \"1cpu\"\nduration = \"1s\"\n[cgroup.\"/g\"]\n\"cpu.latency.nice\" = 5\n\
+        [[workload]]\nkind = \"hog\"\nname = \"a\"\ncgroup = \"/g\"\nlatency_nice = -5\n\
+        [[at]]\ntime = \"100ms\"\ntask = [{ match = \"a\", latency_nice = 19 }]\ncgroup.\"/g\" = { \"cpu.latency.nice\" = -20 }\n";
+    let scenario = super::read("s.toml", text.as_bytes(), &Overrides::default(), &no_files).unwrap();
+    let group = scenario.workload.group_by_path("/g").unwrap();
+    let mut sim = scenario.simulate().unwrap();
+    let mut slices = |until| {
+        sim.run_until(until, &mut ());
+        let s = sim.scheduler();
+        let of_group = s.group_on(group, CpuId(0)).entity.unwrap();
+        [of_group, s.entity_of(TaskId(0))].map(|se| s.entities()[se].slice.0)
+    };
+    // 0.75 ms * 1024 / weight of the level.
+    assert_eq!(slices(Instant(50_000_000)), [750_000 * 1024 / 335, 750_000 * 1024 / 3121]);
+    assert_eq!(slices(Instant(150_000_000)), [750_000 * 1024 / 88_761, 750_000 * 1024 / 15]);
+}
+
+#[test]
+fn a_limit_keeps_what_a_change_does_not_say() {
+    let text = "machine = \"1cpu\"\nduration = \"1s\"\n[cgroup.\"/g\"]\n\"cpu.max\" = \"5000 20000\"\n\
+        [[workload]]\nkind = \"hog\"\nname = \"a\"\n\
+        [[at]]\ntime = \"1ms\"\ncgroup.\"/g\" = { \"cpu.max.burst\" = 3000 }\n\
+        [[at]]\ntime = \"2ms\"\ncgroup.\"/g\" = { \"cpu.max\" = \"10000\" }\n";
+    let read = |text: &str| super::read("s.toml", text.as_bytes(), &Overrides::default(), &no_files);
+    let scenario = read(text).unwrap();
+    let micros = |us| Nanos::from_micros(us);
+    let limit =
+        |quota, burst| Limit { quota: Some(micros(quota)), period: micros(20_000), burst: micros(burst) };
+    let group = scenario.workload.group_by_path("/g").unwrap();
+    let expected = [limit(5_000, 3_000), limit(10_000, 3_000)];
+    let changes = expected.map(|limit| Change::Bandwidth { group, limit });
+    assert_eq!(scenario.changes.iter().map(|(_, c)| c.clone()).collect::<Vec<_>>(), changes);
+    for (from, to, said) in [
+        ("\"5000 20000\"", "\"max\"\n\"cpu.idle\" = 2", "'cpu.idle' is 2"),
+        (
+            "\"cpu.max\" = \"5000 20000\"",
+            "\"cpu.max.burst\" = 5",
+            "s.toml:4:19: 'cpu.max.burst' without 'cpu.max'",
+        ),
+        (
+            "machine",
+            "kernel = \"4.6\"\nmachine",
+            "'cpu.max': here Linux 4.6 has no CFS bandwidth; these have: 6.1, eevdf-rfc,",
+        ),
+    ] {
+        let error = read(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
 }
 
 #[test]

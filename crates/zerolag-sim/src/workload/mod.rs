@@ -161,6 +161,22 @@ pub struct GroupSpec {
     pub idle: bool,
     /// How much CPU time it may use; nothing = as much as it gets.
     pub limit: Option<Limit>,
+    /// How much it minds waiting (`cpu.latency.nice`); only kernels with latency nice look at it.
+    pub latency_nice: LatencyNice,
+}
+
+impl GroupSpec {
+    /// A group with this path in another, as one is made.
+    const fn new(path: String, parent: Option<GroupId>) -> Self {
+        Self {
+            path,
+            parent,
+            shares: Shares::DEFAULT,
+            idle: false,
+            limit: None,
+            latency_nice: LatencyNice::ZERO,
+        }
+    }
 }
 
 /// How much CPU time a group may use (`cpu.max`, `cpu.max.burst`).
@@ -218,8 +234,7 @@ impl Default for Workload {
 impl Workload {
     /// A workload of nothing, with the root group.
     pub fn new() -> Self {
-        let root =
-            GroupSpec { path: "/".into(), parent: None, shares: Shares::DEFAULT, idle: false, limit: None };
+        let root = GroupSpec::new("/".into(), None);
         Self {
             templates: IdVec::new(),
             starts: Vec::new(),
@@ -255,15 +270,9 @@ impl Workload {
         for part in path.split('/').filter(|p| !p.is_empty()) {
             full.push('/');
             full.push_str(part);
-            at = self.group_by_path(&full).unwrap_or_else(|| {
-                self.groups.push(GroupSpec {
-                    path: full.clone(),
-                    parent: Some(at),
-                    shares: Shares::DEFAULT,
-                    idle: false,
-                    limit: None,
-                })
-            });
+            at = self
+                .group_by_path(&full)
+                .unwrap_or_else(|| self.groups.push(GroupSpec::new(full.clone(), Some(at))));
         }
         at
     }
