@@ -11,7 +11,6 @@ use std::thread;
 use std::time::{Duration, Instant as HostInstant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tempfile::NamedTempFile;
 use zerolag_core::event::SchedEvent;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::units::Instant;
@@ -21,6 +20,7 @@ use zerolag_sim::swarm::{self, Case, Liveness, Space};
 
 use crate::args::{high, low};
 use crate::failure::Failure;
+use crate::file;
 use crate::guard::Guard;
 
 /// What a run of a case showed.
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &low::Soak, out: &mut dyn Write) -> Result<(), Failure> 
         high::implemented(kernel)?;
     }
     let space = Space::everything(kernels);
-    fs::create_dir_all(&args.out).map_err(|e| failure(args, &e))?;
+    fs::create_dir_all(&args.out).map_err(|e| file::failure(&args.out, &e))?;
     if let Some(count) = args.draw {
         for seed in args.seed..args.seed.saturating_add(count) {
             writeln!(out, "{}", save(args, seed, &swarm::draw(seed, &space))?)?;
@@ -173,15 +173,11 @@ fn attempt(case: &Case, tally: &mut Tally) -> Result<(), Fault> {
     })
 }
 
-struct Ear {
-    guard: Guard,
-    liveness: Liveness,
-}
+struct Ear(Guard);
 
 impl Observer for Ear {
     fn event(&mut self, event: &SchedEvent) {
-        self.guard.feed(event);
-        self.liveness.feed(event);
+        self.0.feed(event);
     }
 }
 
@@ -191,21 +187,22 @@ fn once(case: &Case, tally: &mut Tally) -> Result<(), Fault> {
     let scenario = scenario::read("case", text.as_bytes(), &Overrides::default(), &no_files)
         .map_err(|e| Fault::Refused(e.to_string()))?;
     let mut sim = scenario.simulate().map_err(|e| Fault::Refused(e.to_string()))?;
-    let mut ear = Ear { guard: Guard::new(&scenario), liveness: Liveness::new() };
+    let mut ear = Ear(Guard::new(&scenario));
     // Safety.
-    until(&mut sim, Instant(case.busy.0), &mut ear)?;
-    ear.liveness.begin(&sim);
+    until(&mut sim, Instant(case.busy.0), &mut ear, |_| ())?;
     // And liveness.
-    until(&mut sim, Instant(case.duration().0), &mut ear)?;
+    let mut liveness = Liveness::begin(&sim);
+    until(&mut sim, Instant(case.duration().0), &mut ear, |sim| liveness.look(sim))?;
     tally.events += sim.stats().scheduling_events();
-    let verdict = ear.liveness.verdict(&sim, case.calm);
+    let verdict = liveness.verdict(&sim, case.calm);
     tally.judged += verdict.judged as u64;
     tally.not_judged += verdict.not_judged as u64;
     if let Some(worst) = verdict.overdue.first() {
         return Err(Fault::Stuck(format!(
-            "{} waits {} ns after all changes, and should at most {} ns",
+            "{} waits {} ns after all changes, in which it is owed {} ns, and should be at most {} ns",
             sim.task_name(worst.task),
             worst.waited.0,
+            worst.owed.0,
             worst.bound.0
         )));
     }
@@ -221,9 +218,10 @@ fn once(case: &Case, tally: &mut Tally) -> Result<(), Fault> {
     }
 }
 
-fn until(sim: &mut Sim, end: Instant, ear: &mut Ear) -> Result<(), Fault> {
+fn until(sim: &mut Sim, end: Instant, ear: &mut Ear, mut look: impl FnMut(&Sim)) -> Result<(), Fault> {
     while sim.step(end, ear) {
-        ear.guard.look(sim).map_err(|breach| Fault::Unsafe(breach.to_string()))?;
+        ear.0.look(sim).map_err(|breach| Fault::Unsafe(breach.to_string()))?;
+        look(sim);
     }
     sim.run_until(end, ear);
     Ok(())
@@ -232,12 +230,6 @@ fn until(sim: &mut Sim, end: Instant, ear: &mut Ear) -> Result<(), Fault> {
 /// Writes a case as a scenario, whole or not at all. Returns the name of the file.
 fn save(args: &low::Soak, seed: u64, case: &Case) -> Result<String, Failure> {
     let path = args.out.join(format!("soak-{seed}.toml"));
-    let mut file = NamedTempFile::new_in(&args.out).map_err(|e| failure(args, &e))?;
-    file.write_all(case.to_toml().as_bytes()).map_err(|e| failure(args, &e))?;
-    file.persist(&path).map_err(|e| failure(args, &e.error))?;
+    file::put(&path, case.to_toml())?;
     Ok(path.display().to_string())
-}
-
-fn failure(args: &low::Soak, error: &io::Error) -> Failure {
-    Failure::input(format_args!("{}: {error}", args.out.display()))
 }
