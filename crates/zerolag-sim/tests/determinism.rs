@@ -36,10 +36,10 @@ fn a_schedule_is_the_same_on_every_computer() {
         6.1 1: e374bdb0731d79b2
         6.1 2: 97d1e3e055e3442a
         6.1 3: 4dfd9194312c2ee2
-        6.1 4: 90a5920acaf37044
+        6.1 4: 1b6792a5bf0bea68
         6.1 5: 3b578a76dffc45a5
         6.1 6: c19bc2ae9dce3d1b
-        6.12 1: 0fc9b82507be7660
+        6.12 1: 9288e5cff0d524e9
         6.12 2: fcd89892c5bc6014
         6.12 3: 22123534fed5d6c3
         6.12 4: 11ef94f7ae0564cf

@@ -7,7 +7,6 @@ use std::io::{self, Write};
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use tempfile::NamedTempFile;
 use zerolag_core::event::SchedEvent;
 use zerolag_core::ids::TaskId;
 use zerolag_core::units::{Instant, Nanos};
@@ -20,6 +19,7 @@ use zerolag_trace::metrics::{Metrics, Summary};
 use crate::args::high;
 use crate::args::low::{Badness, Hunt};
 use crate::failure::Failure;
+use crate::file;
 
 /// How many of the worst have offspring.
 const PARENTS: usize = 12;
@@ -27,13 +27,17 @@ const PARENTS: usize = 12;
 const TOLERANCE: f64 = 0.1;
 /// How many runs shrinking one of them may take.
 const SHRINKING: usize = 300;
+/// Tasks start where they are made and have to be spread first. That is over by then, or will not be.
+const WARM_UP: Nanos = Nanos::from_millis(400);
+/// How long is looked at from then on.
+const MEASURED: Nanos = Nanos::from_millis(600);
 
 /// Searches.
 pub(crate) fn run(args: &Hunt, out: &mut dyn Write) -> Result<(), Failure> {
     high::implemented(args.kernel)?;
     let presets = zerolag_core::topology::Topology::preset(&args.machine).map_err(Failure::input)?;
     let cpus = presets.cpu_count();
-    fs::create_dir_all(&args.out).map_err(|e| failure(args, &e))?;
+    fs::create_dir_all(&args.out).map_err(|e| file::failure(&args.out, &e))?;
     let space = Space { kernels: vec![args.kernel], machines: vec![args.machine.clone()], equal: true };
 
     let worst = search(args, &space);
@@ -49,14 +53,13 @@ pub(crate) fn run(args: &Hunt, out: &mut dyn Write) -> Result<(), Failure> {
     for (rank, (badness, case)) in worst.into_iter().take(args.keep).enumerate() {
         let enough = badness * (1.0 - TOLERANCE);
         let small = swarm::shrink(&case, SHRINKING, |c| {
-            // On a smaller machine it would be another question.
-            c.machine == case.machine && measure(c, args.metric).is_some_and(|b| b >= enough)
+            // On a smaller machine, or for a shorter time, it would be another question.
+            (&c.machine, c.busy, c.calm) == (&case.machine, case.busy, case.calm)
+                && measure(c, args.metric).is_some_and(|b| b >= enough)
         });
         let now = measure(&small, args.metric).unwrap_or(badness);
         let path = args.out.join(format!("hunt-{metric}-{}.toml", rank + 1));
-        let mut file = NamedTempFile::new_in(&args.out).map_err(|e| failure(args, &e))?;
-        file.write_all(small.to_toml().as_bytes()).map_err(|e| failure(args, &e))?;
-        file.persist(&path).map_err(|e| failure(args, &e.error))?;
+        file::put(&path, small.to_toml())?;
         writeln!(out, "{badness:>10.3}  shrunk to {} parts: {now:.3}  {}", small.parts(), path.display())?;
     }
     Ok(())
@@ -73,7 +76,7 @@ fn search(args: &Hunt, space: &Space) -> Vec<(f64, Case)> {
     for _ in 0..args.runs {
         let seed = chance.bits() >> 1;
         let candidate = if worst.is_empty() || chance.below(2) == 0 {
-            swarm::draw(seed, space)
+            Case { busy: WARM_UP, calm: MEASURED, ..swarm::draw(seed, space) }
         } else {
             let parent = chance.below(worst.len() as u64) as usize;
             swarm::mutate(&worst[parent].1, seed, space)
@@ -101,15 +104,20 @@ const fn unit(metric: Badness) -> &'static str {
     }
 }
 
-/// How bad a case is, if it can be run at all.
+/// How bad a case is once it is warm, if it can be run at all.
 fn measure(case: &Case, metric: Badness) -> Option<f64> {
     let no_files = |_: &str| Err(io::ErrorKind::NotFound.into());
     let text = case.to_toml();
     let scenario = scenario::read("case", text.as_bytes(), &Overrides::default(), &no_files).ok()?;
     let mut sim = scenario.simulate().ok()?;
     let mut metrics = Metrics::new();
-    let mut feed = |event: &SchedEvent| metrics.feed(event);
-    sim.run_until(Instant(case.duration().0), &mut feed);
+    sim.run_until(Instant(case.busy.0), &mut |event: &SchedEvent| metrics.feed(event));
+    metrics.restart(sim.now());
+    if case.works.iter().any(|work| work.cpus.is_some()) {
+        let tasks = sim.scheduler().tasks();
+        tasks.iter().for_each(|(task, about)| metrics.bind(task, Some(about.affinity.clone())));
+    }
+    sim.run_until(Instant(case.duration().0), &mut |event: &SchedEvent| metrics.feed(event));
     metrics.advance(sim.now());
     Some(figure(&metrics.summary(), &sim, metric))
 }
@@ -142,8 +150,4 @@ fn share_error(summary: &Summary, sim: &Sim) -> f64 {
     }
     let spread = ranges.values().map(|(least, most)| most - least).max().unwrap_or(0);
     100.0 * spread as f64 / summary.span.0.max(1) as f64
-}
-
-fn failure(args: &Hunt, error: &io::Error) -> Failure {
-    Failure::input(format_args!("{}: {error}", args.out.display()))
 }

@@ -60,6 +60,17 @@ pub const PRESETS: &[Preset] = &[
         words: "cpus 32; nodes 8; hierarchy 12 20 32",
     },
     Preset {
+        name: "opteron-64",
+        about: "four sockets of two nodes of eight threads, most but not all nodes linked (AMD Opteron 6272)",
+        words: "cpus 64; nodes 8; smt 2; \
+                distance 0 1 16; distance 0 2 16; distance 0 3 22; distance 0 4 16; distance 0 5 22; \
+                distance 0 6 16; distance 0 7 22; distance 1 2 22; distance 1 3 16; distance 1 4 16; \
+                distance 1 5 22; distance 1 6 22; distance 1 7 16; distance 2 3 16; distance 2 4 16; \
+                distance 2 5 16; distance 2 6 16; distance 2 7 16; distance 3 4 16; distance 3 5 16; \
+                distance 3 6 22; distance 3 7 22; distance 4 5 16; distance 4 6 16; distance 4 7 22; \
+                distance 5 6 22; distance 5 7 16; distance 6 7 16",
+    },
+    Preset {
         name: "hybrid-16",
         about: "a hybrid laptop: four big cores of two threads, eight small cores, one last-level cache",
         words: "cpus 16; coreset 0,1; coreset 2,3; coreset 4,5; coreset 6,7; capacity 8-15 623",

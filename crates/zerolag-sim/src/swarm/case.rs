@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A configuration as data, and as the text of a scenario file.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use zerolag_core::features::Feature;
 use zerolag_core::kernel::Kernel;
+use zerolag_core::topology::Topology;
 use zerolag_core::units::Nanos;
 
 use crate::tunable::{Tunable, Unit};
@@ -92,6 +94,8 @@ pub enum Change {
     Weight(String, u32),
     /// Sets the quota of a group; nothing lifts it.
     Limit(String, Option<Limit>),
+    /// A CPU comes or goes.
+    Online(u32, bool),
     /// Sets one attribute of the tasks of a workload: key and value as scenario files spell them.
     Task(String, &'static str, String),
 }
@@ -107,15 +111,19 @@ impl Case {
         self.changes.len() + self.works.len() + self.groups.len() + self.features.len() + self.tunables.len()
     }
 
-    /// Drops what refers to a group or a workload that is not there.
+    /// Drops what refers to a group, a workload or a CPU that is not there, and comings of CPUs that never went.
     pub(super) fn prune(&mut self) {
-        let Self { groups, works, changes, .. } = self;
+        let Self { groups, works, changes, machine, .. } = self;
+        let cpus = Topology::preset(machine).map_or(0, |machine| machine.cpu_count());
+        let mut gone = BTreeSet::new();
         let exists = |path: &str| groups.iter().any(|g| g.path == path);
         for work in works.iter_mut() {
             work.group = work.group.take().filter(|path| exists(path));
         }
         changes.retain(|(_, change)| match change {
             Change::Feature(..) => true,
+            &Change::Online(cpu, true) => gone.remove(&cpu),
+            &Change::Online(cpu, false) => (cpu as usize) < cpus && gone.len() + 1 < cpus && gone.insert(cpu),
             Change::Weight(path, _) | Change::Limit(path, _) => exists(path),
             Change::Task(name, key, value) => {
                 works.iter().any(|w| w.name == *name) && (*key != "cgroup" || exists(value))
@@ -184,6 +192,9 @@ impl Case {
                 }
                 Change::Limit(path, limit) => {
                     writeln!(out, "cgroup.\"{path}\" = {{ \"cpu.max\" = {} }}", max(*limit))?;
+                }
+                Change::Online(cpu, online) => {
+                    writeln!(out, "{} = \"{cpu}\"", if *online { "online" } else { "offline" })?;
                 }
                 Change::Task(name, key, value) => {
                     let value = if *key == "nice" { value.clone() } else { format!("\"{value}\"") };

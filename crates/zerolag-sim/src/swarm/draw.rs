@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Draws a configuration. Most are small, so that a fault is easy to see; all are busy enough that tasks meet.
 
+use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::features::{Feature, Features};
+use zerolag_core::ids::CpuId;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::topology::Topology;
 use zerolag_core::units::Nanos;
@@ -37,8 +39,9 @@ pub struct Space {
     pub kernels: Vec<Kernel>,
     /// Machines: presets; at least one.
     pub machines: Vec<String>,
-    /// Nothing but tasks of equal rights that may run anywhere, in groups of equal weight: no task gets less than
-    /// its due because somebody asked for that. Nothing changes, and switches are as the kernel has them.
+    /// Nothing but tasks of equal rights that may run anywhere, or all of them on some memory nodes only, in groups
+    /// of equal weight: no task gets less than its due because somebody asked for that. Nothing changes, and
+    /// switches are as the kernel has them.
     pub equal: bool,
 }
 
@@ -125,6 +128,9 @@ impl Draw {
             case.works.push(work);
             left -= count;
         }
+        if self.equal && self.one_in(3) {
+            self.bind(&mut case);
+        }
         let changes = if self.equal { 0 } else { self.below(12) };
         for _ in 0..changes {
             let at = Nanos(self.chance.below(busy.0));
@@ -132,8 +138,29 @@ impl Draw {
                 case.changes.push((at, change));
             }
         }
+        if !self.equal && cpus > 1 && self.one_in(4) {
+            self.hotplug(&mut case, cpus);
+        }
         case.changes.sort_by_key(|(at, _)| *at);
         case
+    }
+
+    /// Some CPUs go; most of them come back.
+    fn hotplug(&mut self, case: &mut Case, cpus: usize) {
+        let mut there: Vec<usize> = (0..cpus).collect();
+        for _ in 0..=self.below(cpus.min(4)) {
+            if there.len() == 1 {
+                break;
+            }
+            let at = self.below(there.len());
+            let cpu = there.swap_remove(at) as u32;
+            let goes = self.chance.below(case.busy.0 - 1);
+            case.changes.push((Nanos(goes), Change::Online(cpu, false)));
+            if !self.one_in(3) {
+                let comes = goes + 1 + self.chance.below(case.busy.0 - goes - 1);
+                case.changes.push((Nanos(comes), Change::Online(cpu, true)));
+            }
+        }
     }
 
     fn features(&mut self, kernel: Kernel, defaults: &Features) -> Vec<(Feature, bool)> {
@@ -234,6 +261,18 @@ impl Draw {
         }
     }
 
+    /// Lets all tasks run on some memory nodes only, or on any.
+    fn bind(&mut self, case: &mut Case) {
+        let machine = Topology::preset(&case.machine).expect("the names are presets");
+        let mut bound = CpuSet::new();
+        for _ in 0..=self.below(3) {
+            let cpu = CpuId(self.below(machine.cpu_count()) as u32);
+            machine.node(cpu).iter().for_each(|cpu| bound.insert(cpu));
+        }
+        let cpus = (bound.len() < machine.cpu_count() && !self.one_in(4)).then(|| bound.to_string());
+        case.works.iter_mut().for_each(|work| work.cpus.clone_from(&cpus));
+    }
+
     /// Changes one thing about the tasks.
     fn mutate(&mut self, case: &mut Case) {
         let cpus = cpus_of(&case.machine);
@@ -243,14 +282,18 @@ impl Draw {
                 // A name of its own: numbers of those that were taken away are not used again.
                 let number = case.works.iter().filter_map(|w| w.number()).max().map_or(0, |n| n + 1);
                 let count = self.spread(1, cpus as u64) as u32;
-                let work = self.work(number, count, cpus, &case.groups);
+                let mut work = self.work(number, count, cpus, &case.groups);
+                if self.equal {
+                    work.cpus.clone_from(&case.works[at].cpus);
+                }
                 case.works.push(work);
             }
             2 if case.works.len() > 1 => {
                 case.works.remove(at);
             }
             3 => case.works[at].count = self.spread(1, 2 * cpus as u64) as u32,
-            4 if !self.equal => case.works[at].cpus = self.one_in(2).then(|| self.cpus(cpus)),
+            4 if self.equal => self.bind(case),
+            4 => case.works[at].cpus = self.one_in(2).then(|| self.cpus(cpus)),
             5 => {
                 let number = case.works[at].number().unwrap_or(0);
                 case.works[at].program = self.program(number);

@@ -47,7 +47,8 @@ pub(crate) enum Badness {
 }
 
 const HOW: &str = "\
-All tasks are equal and may run anywhere, so that what is found is the scheduler's doing. Half of what is tried
+All tasks are equal and may run anywhere, or all on the same memory nodes, so that what is found is the
+scheduler's doing. A run lasts a second, of which the last 600 ms count. Half of what is tried
 is drawn anew, half is a mutant of one of the worst so far. The same command finds the same.
 
   zerolag hunt --metric wasted --machine square-16 --kernel 6.12";
