@@ -112,6 +112,10 @@ pub struct RqBalance {
     pub max_idle_balance_cost: Nanos,
     /// Since when it is idle; 0 = it is not, or has never run dry.
     pub idle_stamp: Instant,
+    /// What is left, halved each tick, of the idle time that is expected of it (`wake_avg_idle`, for `SIS_PROP`).
+    pub(crate) idle_to_spend: Nanos,
+    /// When that was last halved.
+    pub(crate) idle_halved: Instant,
     /// Load of the running task if it is too big for this CPU.
     pub misfit_task_load: u64,
     /// A task is being pushed off it by the stopper.
@@ -189,6 +193,8 @@ impl RqBalance {
             avg_idle: Nanos(2 * migration_cost.0),
             max_idle_balance_cost: migration_cost,
             idle_stamp: Instant(0),
+            idle_to_spend: Nanos(2 * migration_cost.0),
+            idle_halved: Instant(0),
             misfit_task_load: 0,
             active_balance: false,
             push_cpu: CpuId(0),
@@ -208,16 +214,17 @@ impl RqBalance {
     }
 
     /// A wake-up ends the CPU's idle time: takes its length into the average, an eighth of the difference at
-    /// a time, up to twice what balancing may cost. `floors` = rounded down, not toward zero.
-    pub(crate) fn idle_ends(&mut self, now: Instant, floors: bool) {
+    /// a time, up to twice what balancing may cost. `clock` = the CPU's; `floors` = rounded down, not toward zero.
+    pub(crate) fn idle_ends(&mut self, now: Instant, clock: Instant, floors: bool) {
         if self.idle_stamp == Instant(0) {
             return;
         }
-        let idle = now.0.wrapping_sub(self.idle_stamp.0);
+        let idle = clock.0.wrapping_sub(self.idle_stamp.0);
         let difference = idle.wrapping_sub(self.avg_idle.0) as i64;
         let average =
             self.avg_idle.0.wrapping_add((if floors { difference >> 3 } else { difference / 8 }) as u64);
         self.avg_idle = Nanos(average.min(2 * self.max_idle_balance_cost.0));
+        (self.idle_to_spend, self.idle_halved) = (Nanos(self.avg_idle.0 / 2), now);
         self.idle_stamp = Instant(0);
     }
 }

@@ -75,7 +75,7 @@ impl Scheduler {
         if rq.curr.is_none_or(|t| self.tasks[t].on_rq == OnRq::Queued) {
             rq.skip_requested = true;
         }
-        rq.balance.idle_ends(rq.clock, self.config.variants.balance.floors_idle_average);
+        rq.balance.idle_ends(self.now, rq.clock, self.config.variants.balance.floors_idle_average);
         rq.begin_switch(self.now, self.config.variants.clock_skip);
         let prev = rq.curr;
         self.balance_before_stopper(cpu, prev);

@@ -136,7 +136,7 @@ impl Scheduler {
         self.check_preempt(cpu, task, Arrival::Woken { sync });
         self.tasks[task].state = TaskState::Runnable;
         let rq = &mut self.cpus[cpu];
-        rq.balance.idle_ends(rq.clock, self.config.variants.balance.floors_idle_average);
+        rq.balance.idle_ends(self.now, rq.clock, self.config.variants.balance.floors_idle_average);
         self.trace(this_cpu, EventKind::Wakeup { task, target: cpu });
     }
 

@@ -5,8 +5,7 @@
 //! bounded search of the last-level cache: a wholly idle core if there may be one, else any idle CPU, a
 //! cluster's first where there are clusters. On machines with CPUs of several sizes, one that the task fits.
 //!
-//! Source: kernel/sched/fair.c, `select_idle_sibling()` and what it calls, 6.12. `SIS_PROP` of 6.1, off by
-//! default, is not modelled.
+//! Source: kernel/sched/fair.c, `select_idle_sibling()` and what it calls, 6.12; `SIS_PROP`: 6.1.
 
 use crate::cpu_set::CpuSet;
 use crate::domain::DomainFlags;
@@ -90,7 +89,7 @@ impl Scheduler {
                 return cpu;
             }
         }
-        self.select_idle_cpu(task, llc, has_idle_core, target).or(near).or(second).unwrap_or(target)
+        self.select_idle_cpu(this_cpu, task, llc, has_idle_core, target).or(near).or(second).unwrap_or(target)
     }
 
     /// They are in the same cluster, or there are no clusters.
@@ -127,15 +126,22 @@ impl Scheduler {
             .find(|&c| c != target && span.contains(c) && self.is_available(c))
     }
 
-    /// A search of the last-level cache, as far as its utilisation allows (SIS_UTIL).
+    /// A search of the last-level cache, as far as its utilisation allows (`SIS_UTIL`), else the waker's own idle
+    /// time (`SIS_PROP`).
     fn select_idle_cpu(
         &mut self,
+        this_cpu: CpuId,
         task: TaskId,
         llc: DomainId,
         has_idle_core: bool,
         target: CpuId,
     ) -> Option<CpuId> {
         let mut left = u32::MAX;
+        if self.config.features.has(Feature::SisProp) && !has_idle_core {
+            // Whose CPU has no cache in common with others does not look.
+            self.domains.cpu(this_cpu).llc?;
+            left = self.looks_in_proportion(this_cpu, llc);
+        }
         if self.config.features.has(Feature::SisUtil)
             && let Some(shared) = self.domains.cpu(target).shared
         {
@@ -154,6 +160,19 @@ impl Scheduler {
         }
         self.give_back(search.cpus);
         found.or(search.idle_cpu)
+    }
+
+    /// How many CPUs are looked at, one for each nanosecond that the waker's CPU is expected to idle and for each
+    /// CPU of the cache, since looking takes no time here (the kernel adds one to what it measured); but one less,
+    /// and four at least. What is expected is halved with each tick since the CPU was last idle.
+    fn looks_in_proportion(&mut self, this_cpu: CpuId, llc: DomainId) -> u32 {
+        let (now, tick) = (self.now, self.config.tick().0);
+        let weight = u64::from(self.domains[llc].weight);
+        let rq = &mut self.cpus[this_cpu].balance;
+        let ticks = (now.0 / tick).saturating_sub(rq.idle_halved.0 / tick);
+        rq.idle_to_spend.0 = rq.idle_to_spend.0.checked_shr(ticks.min(64) as u32).unwrap_or(0);
+        rq.idle_halved = now;
+        (weight * rq.idle_to_spend.0).max(4) as u32
     }
 
     /// The search, from `start` on, of `left` CPUs at most if it is not for whole idle cores.
