@@ -59,12 +59,12 @@ fn record(text: &str, kernel: Kernel) -> Record {
 }
 
 /// The share of one that runs for `run_us` and sleeps as long, against a hog of the same weight, in percent.
-fn share_of_sleeper(kernel: Kernel, run_us: u64, settings: &str) -> f64 {
+fn share_of_sleeper(kernel: Kernel, hz: u32, run_us: u64, settings: &str) -> f64 {
     let text = format!(
         r#"
 machine = "1cpu"
-duration = "10s"
-hz = 250
+duration = "4s"
+hz = {hz}
 {settings}
 [[workload]]
 kind = "hog"
@@ -82,7 +82,8 @@ program = "forever {{ run {run_us}us; sleep {run_us}us }}"
 
 const BASE_3_MS: &str = "tunables.base_slice = \"3ms\"";
 /// How long it runs, in microseconds.
-const RUNS: [u64; 5] = [500, 1_000, 2_000, 5_000, 10_000];
+const RUNS: [u64; 8] = [200, 500, 1_000, 2_000, 3_000, 5_000, 10_000, 20_000];
+const RATES: [u32; 2] = [250, 1000];
 
 #[track_caller]
 fn assert_within(found: f64, low: f64, high: f64, what: &str) {
@@ -93,13 +94,14 @@ fn assert_within(found: f64, low: f64, high: f64, what: &str) {
 /// it. While both are runnable they share: with R = S, b gets R / (2R + S), a third.
 #[test]
 fn under_eevdf_a_sleeper_gets_a_third() {
-    for run_us in RUNS {
-        let found = share_of_sleeper(Kernel::EevdfRfc, run_us, BASE_3_MS);
-        assert_within(found, 32.8, 33.8, &format!("{run_us} us"));
-    }
-    for run_us in RUNS {
-        let found = share_of_sleeper(Kernel::V6_6, run_us, BASE_3_MS);
-        assert_within(found, 32.8, 33.8, &format!("6.6, {run_us} us"));
+    for (kernel, slice) in [(Kernel::EevdfRfc, "3ms"), (Kernel::EevdfRfc, "750us"), (Kernel::V6_6, "3ms")] {
+        for hz in RATES {
+            for run_us in RUNS {
+                let settings = format!("tunables.base_slice = \"{slice}\"");
+                let found = share_of_sleeper(kernel, hz, run_us, &settings);
+                assert_within(found, 32.8, 33.8, &format!("{kernel}, {slice}, {hz} Hz, {run_us} us"));
+            }
+        }
     }
 }
 
@@ -107,16 +109,17 @@ fn under_eevdf_a_sleeper_gets_a_third() {
 /// R / (2R + S - slice/2).
 #[test]
 fn a_sleeper_bonus_gives_it_half_up_to_half_a_slice() {
-    for (slice_us, settings) in [
-        (3_000.0, "tunables.base_slice = \"3ms\"\nfeatures.PLACE_BONUS = true"),
-        (750.0, "tunables.base_slice = \"750us\"\nfeatures.PLACE_BONUS = true"),
-    ] {
-        for run_us in RUNS {
-            let run = run_us as f64;
-            let credit = run.min(slice_us / 2.0);
-            let formula = 100.0 * run / (3.0 * run - credit);
-            let found = share_of_sleeper(Kernel::EevdfRfc, run_us, settings);
-            assert_within(found, formula - 0.5, formula + 0.5, &format!("slice {slice_us}, {run_us} us"));
+    for slice_us in [3_000, 750] {
+        for hz in RATES {
+            for run_us in RUNS {
+                let settings = format!("tunables.base_slice = \"{slice_us}us\"\nfeatures.PLACE_BONUS = true");
+                let run = run_us as f64;
+                let credit = run.min(f64::from(slice_us) / 2.0);
+                let formula = 100.0 * run / (3.0 * run - credit);
+                let found = share_of_sleeper(Kernel::EevdfRfc, hz, run_us, &settings);
+                let what = format!("slice {slice_us}, {hz} Hz, {run_us} us");
+                assert_within(found, formula - 0.5, formula + 0.5, &what);
+            }
         }
     }
 }
@@ -128,7 +131,7 @@ fn without_lag_placement_ticks_decide() {
     let figures = [(500, 12.48), (1_000, 24.96), (2_000, 25.01), (5_000, 31.47), (10_000, 31.42)];
     let settings = "tunables.base_slice = \"3ms\"\nfeatures.PLACE_LAG = false";
     for (run_us, measured) in figures {
-        let found = share_of_sleeper(Kernel::EevdfRfc, run_us, settings);
+        let found = share_of_sleeper(Kernel::EevdfRfc, 250, run_us, settings);
         assert_within(found, measured - 0.5, measured + 0.5, &format!("{run_us} us"));
     }
 }
@@ -144,13 +147,15 @@ fn under_cfs_a_sleeper_gets_half_within_the_credit() {
             latency_ms * 125,
             latency_ms * 1000 / 6,
         );
-        for run_us in [200, 500, 1_000, 2_000, 10_000, 20_000] {
-            let found = share_of_sleeper(Kernel::V6_1, run_us, &settings);
-            let what = format!("latency {latency_ms} ms, {run_us} us");
-            if run_us < credit_us {
-                assert_within(found, 49.0, 51.0, &what);
-            } else if run_us > credit_us * 3 / 2 {
-                assert_within(found, 33.0, 42.0, &what);
+        for hz in RATES {
+            for run_us in RUNS {
+                let found = share_of_sleeper(Kernel::V6_1, hz, run_us, &settings);
+                let what = format!("latency {latency_ms} ms, {hz} Hz, {run_us} us");
+                if run_us < credit_us {
+                    assert_within(found, 49.0, 51.0, &what);
+                } else if run_us > credit_us * 3 / 2 {
+                    assert_within(found, 33.0, 42.0, &what);
+                }
             }
         }
     }
@@ -186,7 +191,7 @@ fn lag_of_hogs_stays_within_its_bounds() {
     /// Nice level and request in microseconds; rounding is far below.
     const HOGS: [(i64, i64); 5] = [(0, 3_000), (0, 500), (5, 3_000), (-5, 9_000), (0, 100)];
     const ROUNDING_NS: i64 = 1_000;
-    for kernel in [Kernel::V6_12, Kernel::V6_18] {
+    for kernel in [Kernel::V6_6, Kernel::V6_12, Kernel::V6_18] {
         let hogs: String = HOGS
             .iter()
             .enumerate()

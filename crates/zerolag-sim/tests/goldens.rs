@@ -122,7 +122,6 @@ fn linux_2_6_29_with_prefer_wakers() {
 
 #[test]
 fn linux_4_11() {
-    // A wake-up on a machine whose NUMA groups overlap.
     check("4.11", &[]);
 }
 
