@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use zerolag_core::balance::counts::NohzCounts;
+use zerolag_core::fair::bandwidth::BandwidthStat;
 use zerolag_core::units::{Instant, Nanos};
 use zerolag_sim::conservation::Cause;
 use zerolag_sim::sim::Clock;
@@ -45,6 +46,16 @@ pub(crate) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let rows = groups.iter().map(|row| cells(report, [row.group.clone(), row.tasks.to_string()], row));
         table::write(out, &columns, rows)?;
     }
+    if !report.limited.is_empty() {
+        let columns = ["LIMITED GROUP", ">PERIODS", ">THROTTLED", ">THROTTLED_MS", ">BURSTS", ">BURST_MS"];
+        let row = |(group, stat): &(String, BandwidthStat)| {
+            let [periods, throttled, bursts] =
+                [stat.nr_periods, stat.nr_throttled, stat.nr_bursts].map(|n| n.to_string());
+            vec![group.clone(), periods, throttled, ms(stat.throttled_time), bursts, ms(stat.burst_time)]
+        };
+        writeln!(out)?;
+        table::write(out, &columns, report.limited.iter().map(row))?;
+    }
     let lost = report.conservation.stealable();
     if lost > Nanos::ZERO {
         let causes = Cause::ALL.iter().filter(|&&c| c != Cause::Pinned);
@@ -56,6 +67,14 @@ pub(crate) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             ms(lost),
             parts.join(", ")
         )?;
+    }
+    let (short, pinned) = (report.conservation.short_of_ideal(), report.conservation.time(Cause::Pinned));
+    if short > Nanos::ZERO {
+        let pinned = match pinned {
+            Nanos::ZERO => String::new(),
+            time => format!("; for {} ms nobody who waited might run on a CPU that idled", ms(time)),
+        };
+        writeln!(out, "\nShort of an ideal assignment by {} ms of CPU time{pinned}.", ms(short))?;
     }
     if !report.clocks.is_empty() {
         let end = Instant(report.duration.0);

@@ -56,6 +56,20 @@ impl Report {
             .iter()
             .map(|d| json!({ "time_ms": ms(Nanos(d.time.0)), "task": d.task, "text": d.text }))
             .collect();
+        let cpu_stat: Vec<Value> = self
+            .limited
+            .iter()
+            .map(|(group, stat)| {
+                json!({
+                    "group": group,
+                    "nr_periods": stat.nr_periods,
+                    "nr_throttled": stat.nr_throttled,
+                    "throttled_usec": stat.throttled_time.0 / 1000,
+                    "nr_bursts": stat.nr_bursts,
+                    "burst_usec": stat.burst_time.0 / 1000,
+                })
+            })
+            .collect();
         let end = Instant(self.duration.0);
         let clocks: Vec<Value> = self
             .clocks
@@ -88,6 +102,7 @@ impl Report {
             "conservation": conservation(&self.conservation),
             "clocks": clocks,
             "nohz": nohz(&self.nohz),
+            "cpu_stat": cpu_stat,
             "dumps": dumps,
         })
     }

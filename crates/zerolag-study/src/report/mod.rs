@@ -12,6 +12,7 @@ use std::fmt;
 
 use zerolag_core::balance::counts::NohzCounts;
 use zerolag_core::event::SchedEvent;
+use zerolag_core::fair::bandwidth::BandwidthStat;
 use zerolag_core::ids::{Id, TaskId};
 use zerolag_core::units::{Instant, Nanos};
 use zerolag_sim::conservation::Conservation;
@@ -62,6 +63,8 @@ pub struct Report {
     pub clocks: Vec<Clock>,
     /// What balancing for idle CPUs did.
     pub nohz: NohzCounts,
+    /// Groups with a limit of CPU time, now or earlier, by their path: what `cpu.stat` would say.
+    pub limited: Vec<(String, BandwidthStat)>,
     /// The scheduler's state at some moments.
     pub dumps: Vec<Dumped>,
 }
@@ -173,10 +176,19 @@ impl Watcher {
             conservation: self.conservation,
             clocks: sim.clocks().to_vec(),
             nohz: sim.scheduler().nohz().counts.clone(),
+            limited: limited(sim),
             models: watches.finish(sim.now()),
             dumps,
         }
     }
+}
+
+/// The counters of all groups that have, or had, a limit.
+fn limited(sim: &Sim) -> Vec<(String, BandwidthStat)> {
+    let groups = sim.workload().groups.iter();
+    let stats = groups.map(|(id, spec)| (spec, &sim.scheduler().groups()[id].bandwidth));
+    let limited = stats.filter(|(_, b)| b.quota.is_some() || b.stat != BandwidthStat::default());
+    limited.map(|(spec, b)| (spec.path.clone(), b.stat)).collect()
 }
 
 impl Report {
