@@ -9,7 +9,7 @@ use crate::costs::Costs;
 use crate::duration::{self, DurationError};
 use crate::frequency::Governor;
 use crate::rule::Rule;
-use crate::scenario::setup as scenario;
+use crate::scenario::{DidYouMean, nearest, setup as scenario};
 use crate::sim::Setup;
 use crate::tunable::{Tunable, Unit};
 
@@ -34,13 +34,28 @@ pub enum SettingFault {
     #[error("expected NAME=VALUE")]
     NoValue,
     /// Nothing has this name.
-    #[error("there is nothing called '{name}'; the nearest name is '{nearest}'")]
+    #[error("there is nothing called '{name}'{}; accepted with Linux {kernel}: {accepted}", DidYouMean(.nearest))]
     Unknown {
         /// The name.
         name: String,
-        /// The name most like it.
-        nearest: &'static str,
+        /// The kernel.
+        kernel: Kernel,
+        /// The name most like it, if one is.
+        nearest: Option<String>,
+        /// All names.
+        accepted: String,
     },
+    /// The kernel does not have this tunable.
+    #[error("Linux {kernel} has no tunable {}; these have: {}", .tunable.name(), names_of(.tunable.kernels()))]
+    NoTunable {
+        /// The tunable.
+        tunable: Tunable,
+        /// The kernel.
+        kernel: Kernel,
+    },
+    /// A tunable cannot have this value.
+    #[error("{} is {}", .0.name(), .0.accepted())]
+    OutOfRange(Tunable),
     /// The kernel does not have this feature.
     #[error(transparent)]
     NotInKernel(#[from] FeatureError),
@@ -73,7 +88,7 @@ pub enum SettingFault {
         accepted: String,
     },
     /// The kernel does not have this rule.
-    #[error("Linux {kernel} has no such rule; these have: {}", .having.iter().map(|k| k.name()).collect::<Vec<_>>().join(", "))]
+    #[error("Linux {kernel} has no such rule; these have: {}", names_of(.having.iter().copied()))]
     NoRule {
         /// The kernel.
         kernel: Kernel,
@@ -103,10 +118,17 @@ fn set(setup: &mut Setup, name: &str, value: &str) -> Result<(), SettingFault> {
         let feature = Feature::in_kernel(name, setup.config.kernel)?;
         setup.config.features.set(feature, on);
     } else if let Some(tunable) = Tunable::by_name(name) {
+        let kernel = setup.config.kernel;
+        if !tunable.exists_in(kernel) {
+            return Err(SettingFault::NoTunable { tunable, kernel });
+        }
         let number = match tunable.unit() {
             Unit::Time => duration::parse(value)?.0,
             Unit::Count => value.parse().map_err(|_| SettingFault::NotANumber(value.into()))?,
         };
+        if !tunable.range().contains(&number) {
+            return Err(SettingFault::OutOfRange(tunable));
+        }
         tunable.set(&mut setup.config.tunables, number);
         setup.config.tunables_written(setup.topology.online().len());
     } else if let Some(cost) = setup.costs.by_name_mut(name) {
@@ -131,7 +153,7 @@ fn set(setup: &mut Setup, name: &str, value: &str) -> Result<(), SettingFault> {
         let hz = value.parse().ok().filter(|hz| HZ.contains(hz));
         setup.config.hz = hz.ok_or(SettingFault::Hz)?;
     } else {
-        return Err(unknown(name));
+        return Err(unknown(name, setup.config.kernel));
     }
     Ok(())
 }
@@ -155,17 +177,25 @@ fn switch(value: &str) -> Result<bool, SettingFault> {
     }
 }
 
-fn unknown(name: &str) -> SettingFault {
-    let names = Feature::ALL
-        .iter()
-        .map(|f| f.name())
-        .chain(Tunable::ALL.map(Tunable::name))
+/// What can be set with this kernel.
+fn unknown(name: &str, kernel: Kernel) -> SettingFault {
+    let names: Vec<&str> = (Tunable::of(kernel).map(Tunable::name))
+        .chain(Feature::ALL.iter().filter(|f| f.default_in(kernel).is_some()).map(|f| f.name()))
+        .chain(Rule::ALL.into_iter().filter(|r| r.kernels().contains(&kernel)).map(Rule::name))
         .chain(Costs::NAMES)
-        .chain(Rule::ALL.map(Rule::name))
-        .chain(["costs", "governor", "hz"]);
-    let likeness = |a: &str| strsim::jaro_winkler(&a.to_lowercase(), &name.to_lowercase());
-    let nearest = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b))).expect("there are names");
-    SettingFault::Unknown { name: name.into(), nearest }
+        .chain(["costs", "governor", "hz"])
+        .collect();
+    SettingFault::Unknown {
+        name: name.into(),
+        kernel,
+        nearest: nearest(name, names.iter().copied()),
+        accepted: names.join(", "),
+    }
+}
+
+/// Their names, in this order.
+fn names_of(kernels: impl Iterator<Item = Kernel>) -> String {
+    kernels.map(Kernel::name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -200,7 +230,12 @@ mod tests {
             ("START_DEBIT=on", "these have: 2.6.29,"),
             ("base_slice=3", "the unit is missing"),
             ("nr_migrate=3ms", "'3ms' is not a number"),
-            ("base_slise=3ms", "the nearest name is 'base_slice'"),
+            ("base_slise=3ms", "did you mean 'base_slice'?"),
+            ("foo=1", "nothing called 'foo'; accepted with Linux 6.12: base_slice, migration_cost,"),
+            ("latency=3ms", "Linux 6.12 has no tunable latency; these have: 2.6.29, 2.6.29pw,"),
+            ("base_slice=0ns", "base_slice is 1 ns to 4294 ms"),
+            ("base_slice=5s", "base_slice is 1 ns to 4294 ms"),
+            ("nr_migrate=0", "nr_migrate is 1 to 4294967295"),
             ("costs=free", "there are ideal, x86-server"),
             ("prop_type=weight", "Linux 6.12 has no such rule; these have: 4.11, 4.12"),
             ("governor=schedutil", "the scenario has no [[frequency]]"),

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The scheduler's tunables by name, for files and command lines.
 
+use std::ops::RangeInclusive;
+
 use zerolag_core::config::{FairPolicy, Tunables};
+use zerolag_core::kernel::Kernel;
 use zerolag_core::units::Nanos;
 
 /// A number that an administrator can set. Names are those of the files below `/sys/kernel/debug/sched` or
@@ -78,6 +81,40 @@ impl Tunable {
         }
     }
 
+    /// What it is, in one line.
+    pub const fn what(self) -> &'static str {
+        match self {
+            Self::BaseSlice => "request length of tasks without a slice of their own",
+            Self::Latency => {
+                "period in which each of a few runnable tasks runs once; half of it is a sleeper's credit"
+            }
+            Self::MinGranularity => {
+                "what a turn should last at least; with many tasks the period grows for it"
+            }
+            Self::IdleMinGranularity => "the same for idle entities that compete with others",
+            Self::WakeupGranularity => "how far behind the running task a wakee must be to preempt it",
+            Self::ChildRunsFirst => "a new task runs before its parent goes on (0 or 1)",
+            Self::CompatYield => "a task that yields goes behind all others (0 or 1)",
+            Self::SharesRatelimit => "how often a domain's group shares are divided anew at most",
+            Self::SharesThresh => "changes of a CPU's part of the shares by no more than this are left out",
+            Self::MigrationCost => "a task that ran less than this ago is cache hot",
+            Self::NrMigrate => "most tasks that one balancing pass moves",
+            Self::BandwidthSlice => "CPU time that a queue takes from its group's quota at a time",
+        }
+    }
+
+    /// Whether its default follows the number of CPUs.
+    pub const fn is_scaled(self) -> bool {
+        matches!(
+            self,
+            Self::BaseSlice
+                | Self::Latency
+                | Self::MinGranularity
+                | Self::WakeupGranularity
+                | Self::SharesRatelimit
+        )
+    }
+
     /// In what it is counted.
     pub const fn unit(self) -> Unit {
         match self {
@@ -86,17 +123,52 @@ impl Tunable {
         }
     }
 
-    /// Whether kernels with this policy have it.
-    pub fn exists_with(self, policy: FairPolicy) -> bool {
+    /// Whether the kernel has it, and whatever it stands for is modelled there.
+    pub fn exists_in(self, kernel: Kernel) -> bool {
+        let Some(config) = kernel.config(1) else { return false };
         match self {
-            Self::BaseSlice => matches!(policy, FairPolicy::Eevdf2023 | FairPolicy::Eevdf),
+            Self::BaseSlice => matches!(config.policy, FairPolicy::Eevdf2023 | FairPolicy::Eevdf),
             Self::Latency | Self::MinGranularity | Self::WakeupGranularity | Self::ChildRunsFirst => {
-                matches!(policy, FairPolicy::Cfs2009 | FairPolicy::Cfs)
+                matches!(config.policy, FairPolicy::Cfs2009 | FairPolicy::Cfs)
             }
-            Self::IdleMinGranularity => policy == FairPolicy::Cfs,
-            Self::CompatYield | Self::SharesRatelimit | Self::SharesThresh => policy == FairPolicy::Cfs2009,
-            Self::BandwidthSlice => policy != FairPolicy::Cfs2009,
+            // Groups that are idle came with 5.15, and this with them.
+            Self::IdleMinGranularity => config.unscaled.idle_min_granularity != Nanos::ZERO,
+            Self::CompatYield | Self::SharesRatelimit | Self::SharesThresh => {
+                config.policy == FairPolicy::Cfs2009
+            }
+            Self::BandwidthSlice => config.variants.bandwidth.is_some(),
             Self::MigrationCost | Self::NrMigrate => true,
+        }
+    }
+
+    /// The kernels that have it, oldest first.
+    pub fn kernels(self) -> impl Iterator<Item = Kernel> {
+        Kernel::ALL.into_iter().filter(move |&kernel| self.exists_in(kernel))
+    }
+
+    /// Those that a kernel has.
+    pub fn of(kernel: Kernel) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |t| t.exists_in(kernel))
+    }
+
+    /// What it can be set to, in its unit: 32 bits, as in the kernel, and not 0 where something is divided by it
+    /// or somebody's turn would have no length.
+    pub const fn range(self) -> RangeInclusive<u64> {
+        match self {
+            Self::ChildRunsFirst | Self::CompatYield => 0..=1,
+            Self::WakeupGranularity | Self::MigrationCost | Self::SharesThresh | Self::SharesRatelimit => {
+                0..=u32::MAX as u64
+            }
+            _ => 1..=u32::MAX as u64,
+        }
+    }
+
+    /// The same in words.
+    pub fn accepted(self) -> String {
+        let range = self.range();
+        match self.unit() {
+            Unit::Time => format!("{} ns to {} ms", range.start(), range.end() / 1_000_000),
+            Unit::Count => format!("{} to {}", range.start(), range.end()),
         }
     }
 
@@ -139,7 +211,7 @@ impl Tunable {
         }
     }
 
-    /// Sets it, in its unit. A count that does not fit is the greatest.
+    /// Sets it, in its unit; see [`Tunable::range`]. A count that does not fit is the greatest.
     pub fn set(self, tunables: &mut Tunables, value: u64) {
         let time = match self {
             Self::BaseSlice => &mut tunables.base_slice,
@@ -175,5 +247,23 @@ mod tests {
             assert_eq!(tunable.get(&after), 1, "{}", tunable.name());
         }
         assert_eq!(Tunable::by_name("slice"), None);
+    }
+
+    #[test]
+    fn a_kernel_has_what_its_policy_looks_at() {
+        let names = |kernel| Tunable::of(kernel).map(Tunable::name).collect::<Vec<_>>().join(" ");
+        let cfs = "latency min_granularity wakeup_granularity child_runs_first migration_cost nr_migrate";
+        assert_eq!(names(Kernel::V4_6), cfs);
+        assert_eq!(names(Kernel::V4_17Stale), cfs);
+        assert_eq!(
+            names(Kernel::V6_1),
+            "latency min_granularity idle_min_granularity wakeup_granularity child_runs_first migration_cost \
+             nr_migrate cfs_bandwidth_slice"
+        );
+        let eevdf = "base_slice migration_cost nr_migrate cfs_bandwidth_slice";
+        for kernel in [Kernel::EevdfRfc, Kernel::V6_6, Kernel::V6_12, Kernel::V6_18] {
+            assert_eq!(names(kernel), eevdf, "{kernel}");
+        }
+        assert!(names(Kernel::V2_6_29).contains("compat_yield shares_ratelimit shares_thresh"));
     }
 }

@@ -404,7 +404,7 @@ mod tests {
             ("kernel", "7.0", "kernel = 7.0: there are 2.6.29,"),
             ("machine", "toaster", "toaster"),
             ("duration", "5", "the unit is missing"),
-            ("set:base_slise", "3ms", "the nearest name is 'base_slice'"),
+            ("set:base_slise", "3ms", "did you mean 'base_slice'?"),
             ("workload:b:nice", "3", "dir/hog.toml: the scenario has no workload 'b'; it has: a"),
             ("workload:a:nice", "30", "(with workload:a:nice=30)"),
         ] {

@@ -36,7 +36,7 @@ pub(crate) fn try_all(before: &Sim, wait: &Wait, end: Instant, rival: Option<Tas
 fn changes(sim: &Sim, task: TaskId, rival: Option<TaskId>) -> Vec<(String, Change)> {
     let scheduler = sim.scheduler();
     let mut all = Vec::new();
-    let has_slices = Tunable::BaseSlice.exists_with(scheduler.config().policy);
+    let has_slices = scheduler.config().variants.custom_slices;
     // A task that is only about to be made cannot be changed yet.
     if let Some(known) = scheduler.tasks().get(task) {
         of_the_task(sim, task, known, has_slices, &mut all);
@@ -59,13 +59,11 @@ fn changes(sim: &Sim, task: TaskId, rival: Option<TaskId>) -> Vec<(String, Chang
         }
     }
     let tunables = &scheduler.config().tunables;
-    for tunable in Tunable::ALL {
-        if tunable.exists_with(scheduler.config().policy) && tunable.unit() == Unit::Time {
-            let value = tunable.get(tunables) / 4;
-            if value > 0 {
-                let what = format!("{} of {} ms", tunable.name(), value as f64 / 1e6);
-                all.push((what, Change::Tunable { tunable, value }));
-            }
+    for tunable in Tunable::of(scheduler.config().kernel).filter(|t| t.unit() == Unit::Time) {
+        let value = tunable.get(tunables) / 4;
+        if value > 0 {
+            let what = format!("{} of {} ms", tunable.name(), value as f64 / 1e6);
+            all.push((what, Change::Tunable { tunable, value }));
         }
     }
     all

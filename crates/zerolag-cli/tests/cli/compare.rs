@@ -88,7 +88,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_run() {
             "'kernels' is nothing that can vary; accepted: kernel,",
         ),
         (&["compare", GROUPS, "--vary", "kernel=6.1,7.12"], "kernel = 7.12: there are 2.6.29"),
-        (&["compare", GROUPS, "--vary", "set:base_slise=1ms,2ms"], "nearest name is 'base_slice'"),
+        (&["compare", GROUPS, "--vary", "set:base_slise=1ms,2ms"], "did you mean 'base_slice'?"),
         (
             &["compare", GROUPS, "--vary", "cgroup:/c:cpu.weight=1,2"],
             "no group '/c'; it has: /a, /a/x, /a/y, /b",

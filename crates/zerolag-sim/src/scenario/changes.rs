@@ -44,7 +44,7 @@ pub(super) fn read(
         let mut changes = Vec::new();
         let features = setup::features(&section, config.kernel)?.into_iter();
         changes.extend(features.map(|(feature, on)| Change::Feature { feature, on }));
-        let tunables = setup::tunables(&section, config.policy)?.into_iter();
+        let tunables = setup::tunables(&section, config.kernel)?.into_iter();
         changes.extend(tunables.map(|(tunable, value)| Change::Tunable { tunable, value }));
         read_groups(&section, config, w, &all, &mut changes)?;
         online.read(&section, at, cpus, &mut changes)?;

@@ -118,7 +118,7 @@ pub enum Fault {
     Workload(#[from] WorkloadError),
 }
 
-struct DidYouMean<'a>(&'a Option<String>);
+pub(crate) struct DidYouMean<'a>(pub(crate) &'a Option<String>);
 
 impl fmt::Display for DidYouMean<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,7 +4,6 @@
 
 use std::io;
 
-use zerolag_core::config::FairPolicy;
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::domain::Partitions;
 use zerolag_core::features::{Feature, FeatureError};
@@ -83,7 +82,7 @@ pub(crate) fn read(
     for (feature, on) in features(root, kernel)? {
         setup.config.features.set(feature, on);
     }
-    for (tunable, value) in tunables(root, setup.config.policy)? {
+    for (tunable, value) in tunables(root, setup.config.kernel)? {
         tunable.set(&mut setup.config.tunables, value);
         setup.config.tunables_written(setup.topology.online().len());
     }
@@ -241,26 +240,31 @@ pub(super) fn features(section: &Section<'_>, kernel: Kernel) -> Result<Vec<(Fea
 }
 
 /// `[tunables]`, here or in a timed change.
-pub(super) fn tunables(
-    section: &Section<'_>,
-    policy: FairPolicy,
-) -> Result<Vec<(Tunable, u64)>, ScenarioError> {
+pub(super) fn tunables(section: &Section<'_>, kernel: Kernel) -> Result<Vec<(Tunable, u64)>, ScenarioError> {
     let Some(table) = section.get("tunables") else { return Ok(Vec::new()) };
-    let exists = |t: &Tunable| t.exists_with(policy);
+    let unknown = |key: &str| {
+        let names: Vec<&str> = Tunable::of(kernel).map(Tunable::name).collect();
+        Fault::UnknownKey {
+            key: key.into(),
+            scope: format!("tunables of {kernel}"),
+            nearest: super::error::nearest(key, names.iter().copied()),
+            accepted: names.join(", "),
+        }
+    };
     let one = |entry: Entry<'_>| {
-        let tunable = Tunable::by_name(entry.key).filter(exists).ok_or_else(|| {
-            let names: Vec<&str> = Tunable::ALL.iter().filter(|t| exists(t)).map(|t| t.name()).collect();
-            entry.error(Fault::UnknownKey {
-                key: entry.key.into(),
-                scope: "tunables of this kernel".into(),
-                nearest: super::error::nearest(entry.key, names.iter().copied()),
-                accepted: names.join(", "),
-            })
-        })?;
+        let tunable = Tunable::by_name(entry.key).ok_or_else(|| entry.error(unknown(entry.key)))?;
+        if !tunable.exists_in(kernel) {
+            let why = setting::SettingFault::NoTunable { tunable, kernel };
+            return Err(entry.error(Fault::Sense(why.to_string())));
+        }
+        let range = tunable.range();
         let value = match tunable.unit() {
-            Unit::Time => entry.some_time()?.0,
-            Unit::Count => entry.integer(0..=i64::from(u32::MAX))? as u64,
+            Unit::Time => entry.duration()?.0,
+            Unit::Count => entry.integer(*range.start() as i64..=*range.end() as i64)? as u64,
         };
+        if !range.contains(&value) {
+            return Err(entry.wrong(tunable.accepted()));
+        }
         Ok((tunable, value))
     };
     table.table("tunables")?.entries().map(one).collect()

@@ -5,9 +5,12 @@ use std::io;
 
 use thiserror::Error;
 use zerolag_core::features::FeatureError;
+use zerolag_core::kernel::Kernel;
+use zerolag_core::latency::LatencyError;
 use zerolag_core::topology::TopologyError;
 
 use super::RunError;
+use crate::tunable::Tunable;
 
 /// A line of a script that cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -65,10 +68,10 @@ pub enum ScriptFault {
     #[error(transparent)]
     NoFeature(#[from] FeatureError),
     /// This kernel has no such tunable.
-    #[error("Linux {kernel} has no tunable '{found}'")]
+    #[error("Linux {kernel} has no tunable '{found}'; it has {}", tunables_of(*.kernel))]
     NoTunable {
         /// The kernel.
-        kernel: &'static str,
+        kernel: Kernel,
         /// What was asked for.
         found: String,
     },
@@ -84,6 +87,14 @@ pub enum ScriptFault {
         /// The number.
         found: u64,
     },
+    /// This kernel has no latency nice.
+    #[error("'{word}': {}", LatencyError::NotInKernel { kernel: *.kernel })]
+    NoLatencyNice {
+        /// The word.
+        word: &'static str,
+        /// The kernel.
+        kernel: Kernel,
+    },
     /// Part of the language that this version does not carry out.
     #[error("'{word}' is not supported with Linux {kernel}")]
     Unsupported {
@@ -92,6 +103,10 @@ pub enum ScriptFault {
         /// The kernel.
         kernel: &'static str,
     },
+}
+
+fn tunables_of(kernel: Kernel) -> String {
+    Tunable::of(kernel).map(Tunable::sysctl_name).collect::<Vec<_>>().join(", ")
 }
 
 fn suggestion(word: &Option<&'static str>) -> String {

@@ -141,10 +141,10 @@ impl Interpreter {
     }
 
     fn check_latency_word(&mut self, event: &Event) -> Result<(), ScriptFault> {
-        let kernel = self.kernel.name();
+        let kernel = self.kernel;
         match event.latency_word() {
             Some(word) if !self.machine()?.scheduler.config().variants.latency_nice => {
-                Err(ScriptFault::Unsupported { word, kernel })
+                Err(ScriptFault::NoLatencyNice { word, kernel })
             }
             _ => Ok(()),
         }
@@ -185,9 +185,9 @@ impl Interpreter {
                         config.variants.load.fudge_units =
                             if value != 0 { FudgeUnits::Scaled } else { FudgeUnits::Literal };
                     }
-                    _ => match Tunable::by_sysctl(&name).filter(|t| t.exists_with(config.policy)) {
+                    _ => match Tunable::by_sysctl(&name).filter(|t| t.exists_in(kernel)) {
                         Some(tunable) => tunable.set(&mut config.tunables, value),
-                        None => return Err(ScriptFault::NoTunable { kernel: kernel.name(), found: name }),
+                        None => return Err(ScriptFault::NoTunable { kernel, found: name }),
                     },
                 }
                 config.tunables_written(online);
@@ -219,11 +219,9 @@ impl Interpreter {
                         writeln!(out, "# feature {feature} {}", u8::from(s.config().features.has(feature)))?;
                     }
                 }
-                for tunable in Tunable::ALL {
-                    if tunable.exists_with(s.config().policy) && tunable != Tunable::BandwidthSlice {
-                        let value = tunable.get(&s.config().tunables);
-                        writeln!(out, "# sysctl {} {value}", tunable.sysctl_name())?;
-                    }
+                for tunable in Tunable::of(kernel).filter(|&t| t != Tunable::BandwidthSlice) {
+                    let value = tunable.get(&s.config().tunables);
+                    writeln!(out, "# sysctl {} {value}", tunable.sysctl_name())?;
                 }
                 let show = ShowDomains {
                     topology: s.topology(),

@@ -114,7 +114,7 @@ impl Draw {
             busy,
             calm: Nanos::from_millis(200),
             features: self.features(kernel, &config.features),
-            tunables: self.tunables(config.policy),
+            tunables: self.tunables(kernel),
             groups: self.groups(config.variants.bandwidth.is_some()),
             works: Vec::new(),
             changes: Vec::new(),
@@ -168,14 +168,14 @@ impl Draw {
         known.filter(|_| !self.equal && self.one_in(5)).map(|&f| (f, !defaults.has(f))).collect()
     }
 
-    fn tunables(&mut self, policy: zerolag_core::config::FairPolicy) -> Vec<(Tunable, u64)> {
+    fn tunables(&mut self, kernel: Kernel) -> Vec<(Tunable, u64)> {
         let mut drawn = Vec::new();
         for tunable in Tunable::ALL {
-            if self.equal || !tunable.exists_with(policy) || !self.one_in(5) {
+            if self.equal || !tunable.exists_in(kernel) || !self.one_in(5) {
                 continue;
             }
             let value = match tunable {
-                Tunable::ChildRunsFirst => 1,
+                Tunable::ChildRunsFirst | Tunable::CompatYield => 1,
                 Tunable::NrMigrate => self.spread(1, 64),
                 Tunable::MigrationCost => self.spread(1_000, 4_000_000),
                 _ => self.spread(100_000, 20_000_000),
