@@ -233,6 +233,25 @@ impl Feature {
         Self::ROWS[self as usize].what
     }
 
+    /// Whether it does something here. Others can be switched as in the kernel, but concern what is not modelled:
+    /// mutexes, deadline and real-time tasks across CPUs, time spent in interrupts, warnings, the construction of
+    /// domains for debugging, CPUs without any tick; and the time that a search takes (`SIS_AVG_CPU`), which is none.
+    pub const fn is_modelled(self) -> bool {
+        !matches!(
+            self,
+            Self::OwnerSpin
+                | Self::HrtickDl
+                | Self::NontaskCapacity
+                | Self::SisAvgCpu
+                | Self::WarnDoubleClock
+                | Self::RtPushIpi
+                | Self::ForceSdOverlap
+                | Self::RtRuntimeShare
+                | Self::LatencyWarn
+                | Self::HzBw
+        )
+    }
+
     /// Its default in `kernel`, or nothing if that kernel does not have it.
     pub const fn default_in(self, kernel: Kernel) -> Option<bool> {
         Self::ROWS[self as usize].defaults[kernel as usize]

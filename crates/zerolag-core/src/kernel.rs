@@ -91,6 +91,11 @@ impl Kernel {
         }
     }
 
+    /// It is another one with or without somebody's patch: what is said of a range of kernels leaves it out.
+    pub const fn is_variant(self) -> bool {
+        matches!(self, Self::V2_6_29Pw | Self::V4_6Unpatched | Self::V4_11Unpatched | Self::V4_17Stale)
+    }
+
     /// The kernel of this name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|k| k.name() == name)

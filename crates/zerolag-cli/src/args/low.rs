@@ -96,7 +96,8 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Write a page that shows schedules: timelines, latencies, shares, lags, balancing.
     Report(Report),
-    /// Show which features a kernel's scheduler has, their defaults, and the first and last known kernel with each.
+    /// Show which features and tunables a kernel's scheduler has, and their defaults; of features also the first
+    /// and the last known kernel with each.
     Features(Features),
     /// Show machines: their cores, caches and nodes, and the scheduling domains built on them.
     Topology(Topology),
@@ -168,7 +169,7 @@ pub(crate) struct Dump {
 const RUN_COLUMNS: &str = "\
 CPU_MS is CPU time, SHARE that of one CPU. VOLUNTARY and PREEMPTED say how often a task gave the CPU up or
 lost it. WAKEUPS counts wake-ups that were answered by a CPU, P50_US to MAX_US the time from wake-up to
-running, in microseconds.
+running, in microseconds. Of groups with a limit, PERIODS to BURST_MS are the counters of cpu.stat.
 
 Examples:
   zerolag run scenarios/groups.toml --set base_slice=1ms
@@ -257,7 +258,9 @@ macro_rules! machine_help {
 MACHINE is a name (see `zerolag topology list`), Ncpu or ncpu:N for N equal CPUs that share
 everything, or a file or directory, told apart by content:
   hwloc XML          lstopo --of xml > machine.xml
-  Linux's own files  cd /sys/devices && tar czf ~/machine.tgz system/cpu system/node cpu_*/cpus
+  Linux's own files  cd /sys/devices &&
+                       tar czf ~/machine.tgz system/cpu system/node $(ls -d cpu_*/cpus 2>/dev/null)
+                     (what tar says of files that shrink or cannot be read does not matter)
   a directory        /sys, or such an archive unpacked
   TOML               what `zerolag topology import` writes"
         )

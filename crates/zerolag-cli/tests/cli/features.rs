@@ -27,6 +27,28 @@ fn json_is_keyed_by_name() {
     assert_eq!(json["features"]["START_DEBIT"]["default"], true);
     assert_eq!(json["features"]["START_DEBIT"]["until"], "6.1");
     assert_eq!(json["features"].get("PLACE_LAG"), None);
+    assert_eq!(json["features"]["NONTASK_CAPACITY"]["modelled"], false);
+    let latency = &json["tunables"]["latency"];
+    assert_eq!(latency["default"], 6_000_000);
+    assert_eq!(latency["on_8_cpus"], 24_000_000);
+    assert_eq!(latency["scaling"], "logarithmic, up to 8 CPUs");
+    assert_eq!(json["tunables"]["idle_min_granularity"]["scaling"], "none");
+    assert_eq!(json["tunables"].get("base_slice"), None);
+}
+
+/// Patched kernels stand between those that were released: they do not begin or end anything.
+#[test]
+fn a_feature_lasts_from_one_release_to_another() {
+    let text = stdout(&["features", "--kernel", "4.17stale"]);
+    let line =
+        |name| text.lines().find(|l| l.starts_with(name)).unwrap().split_whitespace().collect::<Vec<_>>();
+    assert_eq!(line("LB_BIAS")[1..4], ["on", "2.6.29", "4.17"]);
+    assert_eq!(line("NEXT_BUDDY")[1..4], ["off", "4.6", "6.18"]);
+    let text = stdout(&["features", "--kernel", "2.6.29pw"]);
+    let adaptive = text.lines().find(|l| l.starts_with("ADAPTIVE_GRAN")).unwrap();
+    assert!(adaptive.split_whitespace().skip(2).take(2).eq(["2.6.29pw", "2.6.29pw"]), "{adaptive}");
+    let spin = text.lines().find(|l| l.starts_with("OWNER_SPIN")).unwrap();
+    assert!(spin.ends_with("(without effect here)"), "{spin}");
 }
 
 #[test]
@@ -37,6 +59,9 @@ fn a_difference_lists_what_came_and_what_went() {
     assert_eq!(json["features"]["START_DEBIT"]["after"], Value::Null);
     assert_eq!(json["features"]["PLACE_LAG"]["after"], true);
     assert_eq!(json["features"].get("WAKEUP_PREEMPTION"), None);
+    assert_eq!(json["tunables"]["latency"]["after"], Value::Null);
+    assert_eq!(json["tunables"]["base_slice"]["after"], 700_000);
+    assert_eq!(json["tunables"].get("nr_migrate"), None);
 }
 
 #[test]
