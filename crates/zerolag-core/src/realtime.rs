@@ -55,6 +55,11 @@ impl RtQueue {
         self.levels.values().map(VecDeque::len).sum()
     }
 
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.levels.values().flatten().copied()
+    }
+
     /// Who should run.
     pub(crate) fn first(&self) -> Option<TaskId> {
         self.levels.values().next().and_then(|queue| queue.front().copied())

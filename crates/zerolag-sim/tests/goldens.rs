@@ -6,7 +6,7 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use zerolag_sim::script::{self, Build, Output};
+use zerolag_sim::script::{self, Build, EachLine, Output};
 
 fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../oracle/golden").join(name)
@@ -22,7 +22,8 @@ fn difference(build: Build, path: &Path) -> Option<String> {
     GzDecoder::new(packed).read_to_string(&mut expected).expect("expected output is packed text");
     let mut printed = Vec::new();
     let input = BufReader::new(File::open(path).unwrap());
-    let end = script::run(build, Output::Full, input, &mut printed);
+    let check = EachLine { check: true, ..EachLine::default() };
+    let end = script::run_with(build, Output::Full, check, input, &mut printed);
     let printed = String::from_utf8(printed).unwrap();
     let line =
         expected.lines().filter(is_state).zip(printed.lines().filter(is_state)).position(|(e, p)| e != p);

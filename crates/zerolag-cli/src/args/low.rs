@@ -187,6 +187,9 @@ pub(crate) struct Script {
     /// Write out what each line gives at once, for a program that decides by it what the next line is.
     #[arg(long)]
     pub(crate) flush: bool,
+    /// Look at every invariant of the scheduler after each line; one that breaks ends the run with exit code 3.
+    #[arg(long)]
+    pub(crate) check: bool,
     #[command(flatten)]
     pub(crate) output: ScriptOutput,
 }

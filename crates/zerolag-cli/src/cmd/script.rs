@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use zerolag_sim::script::{self, Output, RunError};
+use zerolag_sim::script::{self, EachLine, Output, RunError};
 
 use crate::args::high::{self, Source};
 use crate::args::low;
@@ -20,13 +20,12 @@ pub(crate) fn run(args: &low::Script, mut out: &mut dyn Write) -> Result<(), Fai
     };
     let source = Source::new(&args.file);
     let input = source.open()?;
-    let ran = if args.flush {
-        script::run_in_step(args.kernel, output, input, &mut out)
-    } else {
-        script::run(args.kernel, output, input, &mut out)
-    };
-    ran.map_err(|e| match e {
+    let each_line = EachLine { flush: args.flush, check: args.check };
+    script::run_with(args.kernel, output, each_line, input, &mut out).map_err(|e| match e {
         RunError::Script(error) => source.failure(error),
         RunError::Io(error) => error.into(),
+        unsound @ RunError::Unsound { .. } => {
+            Failure::Invariant(format!("{unsound}\nto see it again: {}", crate::rerun()))
+        }
     })
 }

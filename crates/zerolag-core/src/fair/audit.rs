@@ -21,6 +21,9 @@
 //! Sources: patch 17 of the 2023 series ("validation") for V1 to V4; Stoica and Abdel-Wahab, TR-95-22, and the
 //! comments of kernel/sched/fair.c for the others.
 
+mod accounts;
+mod places;
+
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -46,6 +49,9 @@ macro_rules! invariants {
         }
 
         impl Invariant {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
             /// Its number in the documentation.
             pub const fn id(self) -> &'static str {
                 match self {
@@ -114,6 +120,45 @@ invariants! {
     Counts "C1"
         "counts and the load of a queue are those of its entities"
         "account_entity_enqueue(), enqueue_task_fair()";
+    OnePlace "T1"
+        "a queued task is in one place, its group's queue on its CPU, a real-time queue, a wake list or limbo; others are nowhere"
+        "enqueue_task(), dequeue_task(), ttwu_queue_wakelist()";
+    TaskWeight "T2"
+        "a fair task weighs what its policy and nice level say"
+        "set_load_weight(); set_user_nice() leaves real-time tasks alone";
+    RunningIsQueued "T3"
+        "who runs on a CPU is runnable and queued there"
+        "pick_next_task(), deactivate_task()";
+    GroupQueued "H1"
+        "a group competes where somebody competes in its queue, or while its dequeue is delayed; not where it is throttled as a whole"
+        "enqueue_task_fair(), dequeue_entities(), throttle_cfs_rq()";
+    RunningCount "H2"
+        "a CPU's count of tasks is that of its fair and real-time queues, and the stopper"
+        "add_nr_running(), sub_nr_running()";
+    ThrottledIsListed "B1"
+        "a queue is throttled if and only if it waits in its group's list, once"
+        "throttle_cfs_rq(), unthrottle_cfs_rq()";
+    ThrottleCount "B2"
+        "a queue is throttled as often as it has throttled queues above, itself included"
+        "tg_throttle_down(), tg_unthrottle_up()";
+    ThrottledIsSpent "B3"
+        "a throttled queue has no runtime left, but for one that has been paid and is about to be set free"
+        "throttle_cfs_rq(), distribute_cfs_runtime()";
+    NohzMask "N1"
+        "CPUs whose tick is stopped are in the mask of idle CPUs, which has as many as are counted and only such as take tasks"
+        "nohz_balance_enter_idle(), nohz_balance_exit_idle()";
+    BusyCpus "N2"
+        "the busy CPUs of a cache are those that have not been noted as idle, and those that are not balanced with the others"
+        "set_cpu_sd_state_busy(), set_cpu_sd_state_idle(), sd_init()";
+    SumsCarryAverages "P1"
+        "a queue's sums are never less than its averages make them, and its load is none where its sum is"
+        "update_cfs_rq_load_avg(), cfs_rq_is_decayed()";
+    SumsBounded "P2"
+        "a task's sums are at most those of one that has always run"
+        "accumulate_sum(): a geometric series";
+    GroupLoad "P3"
+        "a group's load average is what its queues have contributed"
+        "update_tg_load_avg()";
 }
 
 /// An invariant that does not hold.
@@ -144,7 +189,9 @@ pub fn audit(scheduler: &Scheduler) -> Result<(), Violation> {
     for q in scheduler.queues.ids() {
         Queue::of(scheduler, q).check()?;
     }
-    scheduler.cpus.ids().try_for_each(|cpu| work_conserving(scheduler, cpu))
+    scheduler.cpus.ids().try_for_each(|cpu| work_conserving(scheduler, cpu))?;
+    places::check(scheduler)?;
+    accounts::check(scheduler)
 }
 
 /// The check of the 2023 series after each insertion and removal (`VALIDATE_QUEUE`): sums and summaries of one

@@ -8,7 +8,7 @@ use zerolag_core::domain::ShowDomains;
 use zerolag_core::features::Feature;
 use zerolag_core::ids::CpuId;
 use zerolag_core::kernel::Kernel;
-use zerolag_core::scheduler::WokenFrom;
+use zerolag_core::scheduler::{Scheduler, WokenFrom};
 use zerolag_core::topology::TopologyBuilder;
 use zerolag_core::variants::{FudgeUnits, Search, ShareLoad, WakerMemory};
 
@@ -66,12 +66,14 @@ impl Interpreter {
         }
     }
 
+    /// The scheduler, once there is one.
+    pub(super) fn scheduler(&self) -> Option<&Scheduler> {
+        self.machine.as_ref().map(|machine| &machine.scheduler)
+    }
+
     /// The scheduler, once the clock is there.
     #[cfg(test)]
-    pub(super) fn scheduler_at(
-        &mut self,
-        now: zerolag_core::units::Instant,
-    ) -> &zerolag_core::scheduler::Scheduler {
+    pub(super) fn scheduler_at(&mut self, now: zerolag_core::units::Instant) -> &Scheduler {
         let machine = self.machine.as_mut().expect("lines were carried out");
         assert_eq!(machine.now(), now);
         machine.settled()

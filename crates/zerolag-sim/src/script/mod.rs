@@ -29,6 +29,8 @@ mod write;
 
 use std::io::{self, BufRead, Write};
 
+use zerolag_core::fair::audit::{Auditor, Violation};
+
 pub use build::Build;
 pub(crate) use command::{Event, Ipi, Setting};
 pub use error::{ScriptError, ScriptFault};
@@ -61,6 +63,23 @@ pub enum RunError {
     /// Reading it, or writing the result, failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// An invariant does not hold after a line.
+    #[error("line {line}: {violation}")]
+    Unsound {
+        /// The number of the line, from 1.
+        line: usize,
+        /// What does not hold.
+        violation: Violation,
+    },
+}
+
+/// What is done after each line, beside printing what it gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EachLine {
+    /// What it gives is flushed, for somebody who waits for that before writing the next.
+    pub flush: bool,
+    /// Every invariant is looked at; a run ends with the first that does not hold.
+    pub check: bool,
 }
 
 /// Runs a script as a kernel would, reading lines as they come and writing after each event.
@@ -70,27 +89,19 @@ pub fn run(
     input: impl BufRead,
     out: &mut impl Write,
 ) -> Result<(), RunError> {
-    run_lines(build.into(), output, false, input, out)
+    run_with(build, output, EachLine::default(), input, out)
 }
 
-/// The same for somebody who waits for what a line gives before writing the next: it is flushed.
-pub fn run_in_step(
+/// The same, with something done after each line.
+pub fn run_with(
     build: impl Into<Build>,
     output: Output,
+    each_line: EachLine,
     input: impl BufRead,
     out: &mut impl Write,
 ) -> Result<(), RunError> {
-    run_lines(build.into(), output, true, input, out)
-}
-
-fn run_lines(
-    build: Build,
-    output: Output,
-    in_step: bool,
-    input: impl BufRead,
-    out: &mut impl Write,
-) -> Result<(), RunError> {
-    let mut interpreter = Interpreter::new(build, output);
+    let mut auditor = Auditor::new();
+    let mut interpreter = Interpreter::new(build.into(), output);
     for (index, line) in input.split(b'\n').enumerate() {
         let line = line?;
         let number = index + 1;
@@ -100,8 +111,12 @@ fn run_lines(
             fault: ScriptFault::NotUtf8,
         })?;
         interpreter.line(text, out).map_err(|e| e.at(number, text))?;
-        if in_step {
+        if each_line.flush {
             out.flush()?;
+        }
+        if let Some(scheduler) = interpreter.scheduler().filter(|_| each_line.check) {
+            let seen = auditor.observe(scheduler);
+            seen.map_err(|violation| RunError::Unsound { line: number, violation })?;
         }
     }
     Ok(())
