@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What commands that do many runs have in common: the store, progress, and what gets stuck.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
@@ -14,6 +13,7 @@ use zerolag_study::study::{Account, Means, Progress, Shard, Study, StudyError};
 
 use crate::args::low::study;
 use crate::failure::Failure;
+use crate::file::{self, NewFile};
 
 /// The store that the user asked for; one in memory without.
 pub(super) fn open(means: &study::Means) -> Result<Store, Failure> {
@@ -102,17 +102,20 @@ pub(super) fn wanted(shown: &study::Shown) -> impl Fn(&str) -> bool {
 pub(super) fn csv(store: &Store, shown: &study::Shown, out: &mut dyn Write) -> Result<bool, Failure> {
     let Some(path) = &shown.csv else { return Ok(false) };
     if path == Path::new("-") {
-        let lines = store.write_csv(out);
-        return lines.map(|()| true).map_err(|e| match e {
-            StoreError::Io { error, .. } => error.into(),
-            other => refused(other),
-        });
+        return store.write_csv(out).map(|()| true).map_err(|e| unwritten(e, Failure::Output));
     }
-    let named = |e: io::Error| Failure::input(format_args!("{}: {e}", path.display()));
-    let mut file = BufWriter::new(File::create(path).map_err(named)?);
-    store.write_csv(&mut file).map_err(refused)?;
-    file.flush().map_err(named)?;
+    let mut file = NewFile::create(path)?;
+    store.write_csv(&mut file).map_err(|e| unwritten(e, |error| file::failure(path, &error)))?;
+    file.finish()?;
     Ok(false)
+}
+
+/// Rows could not be read, or not be written.
+fn unwritten(error: StoreError, output: impl FnOnce(io::Error) -> Failure) -> Failure {
+    match error {
+        StoreError::Io { error, .. } => output(error),
+        other => refused(other),
+    }
 }
 
 /// A number with four significant digits, or all of those before the point.

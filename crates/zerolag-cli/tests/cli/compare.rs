@@ -3,10 +3,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{refusal, run, stdout};
+use crate::support::{kill, kills, refusal, run, stdout};
 
 const SERVICE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/batch-and-service.toml");
 const GROUPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/groups.toml");
@@ -125,4 +126,39 @@ fn runs_that_get_stuck_fail_the_comparison() {
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(complaint.contains("4 of 4 runs got stuck") && complaint.contains("deadlock"), "{complaint}");
+}
+
+#[test]
+fn killed_at_any_time_nothing_is_lost_or_done_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let with = |store: &str, more: &[&str]| {
+        let store = dir.path().join(store);
+        let head = ["compare", SERVICE, "--vary", "kernel=6.1,6.12", "--duration", "50ms", "--repeat", "100"];
+        let tail = ["--store", store.to_str().unwrap(), "--resume"];
+        [&head[..], &tail, more].concat().into_iter().map(str::to_owned).collect::<Vec<String>>()
+    };
+    let rows = |store: &str| {
+        let args = with(store, &["--csv", "-"]);
+        let output = run(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let last = kill(kills(), Duration::from_millis(60), |store| with(&format!("k{store}"), &["--jobs", "2"]));
+    assert_eq!(rows(&format!("k{last}")), rows("undisturbed"));
+}
+
+#[test]
+fn rows_that_cannot_be_written_name_their_file_and_leave_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = |csv: &str| run(&two_kernels(&["--metric", "job share", "--csv", csv]));
+    if Path::new("/dev/full").exists() {
+        let output = args("/dev/full");
+        assert_eq!(output.status.code(), Some(2));
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert!(complaint.contains("/dev/full: No space left on device"), "{complaint}");
+    }
+    let missing = dir.path().join("no/rows.csv");
+    let complaint = String::from_utf8(args(missing.to_str().unwrap()).stderr).unwrap();
+    assert!(complaint.contains("no/rows.csv: No such file"), "{complaint}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `zerolag reproduce`.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
-use crate::support::{refusal, stdout};
+use crate::support::{kill, kills, refusal, run, stdout};
 
 #[test]
 fn every_row_has_a_verdict_and_what_cannot_be_run_a_reason() {
@@ -42,4 +44,22 @@ fn tables_come_with_what_they_cannot_show() {
 fn experiments_have_names() {
     let complaint = refusal(&["reproduce", "wasted"]);
     assert!(complaint.contains("wasted-cores"), "{complaint}");
+}
+
+#[test]
+fn killed_at_any_time_nothing_is_lost_or_done_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let with = |store: &str| {
+        let store = dir.path().join(store).to_str().unwrap().to_owned();
+        let head = ["reproduce", "nohz-stats", "--repeat", "2", "--json", "--resume", "--store"];
+        head.into_iter().map(str::to_owned).chain([store]).collect::<Vec<String>>()
+    };
+    let report = |store: &str| {
+        let args = with(store);
+        let output = run(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let last = kill(kills(), Duration::from_millis(400), |store| with(&format!("k{store}")));
+    assert_eq!(report(&format!("k{last}")), report("undisturbed"));
 }

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `zerolag sweep`, undisturbed and killed.
 
-use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{refusal, run, stdout, zerolag};
+use crate::support::{kill, kills, refusal, run, stdout};
 
 const SCENARIO: &str = "machine = \"2cpu\"\nduration = \"50ms\"\n\n[[workload]]\nname = \"x\"\ncount = 5\n\
     program = \"forever { run exponential(2ms); sleep exponential(1ms) }\"\n";
@@ -111,35 +108,15 @@ fn shards_that_are_merged_are_the_whole() {
     assert!(!place.path("none").exists());
 }
 
-/// Kills sweeps until there were so many kills, and returns the rows once one was let finish.
-fn killed(place: &Place, kills: usize) -> String {
-    let mut chance = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut store = 0;
-    let mut n = 0;
-    while n < kills {
-        // Xorshift: good enough for spreading kills over the time that a sweep takes.
-        chance ^= chance << 13;
-        chance ^= chance >> 7;
-        chance ^= chance << 17;
-        let args = place.sweep(&format!("k{store}"), &["--resume", "--jobs", "2"]);
-        let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        let mut child = zerolag(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        thread::sleep(Duration::from_micros(chance % 60_000));
-        child.kill().unwrap();
-        // Whoever has ended by itself was not killed: begin anew.
-        if child.wait().unwrap().code().is_some() { store += 1 } else { n += 1 }
-    }
-    place.printed(&format!("k{store}"), &["--resume", "--csv", "-"])
-}
-
-/// Twelve kills here; `ZEROLAG_KILLS=100` makes it a hundred (see docs/store.md).
 #[test]
 fn killed_at_any_time_nothing_is_lost_or_done_twice() {
-    let kills = env::var("ZEROLAG_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
     let place = Place::new();
     fs::write(place.path("sweep.toml"), SWEEP.replace("seeds = 3", "seeds = 40")).unwrap();
     let undisturbed = place.printed("undisturbed", &["--csv", "-"]);
-    assert_eq!(killed(&place, kills), undisturbed);
+    let store = kill(kills(), Duration::from_millis(60), |store| {
+        place.sweep(&format!("k{store}"), &["--resume", "--jobs", "2"])
+    });
+    assert_eq!(place.printed(&format!("k{store}"), &["--resume", "--csv", "-"]), undisturbed);
 }
 
 #[test]
