@@ -33,6 +33,7 @@ pub struct DistributionId(pub u16);
 /// | name | parameters | mean | for |
 /// |---|---|---|---|
 /// | uniform | `min`, `max` | (min + max) / 2 | usleep jitter |
+/// | steps | `min`, `max`, `step` | about (min + max) / 2 | the same by a coarse clock |
 /// | exponential | `mean` | mean | arrivals that know nothing of each other |
 /// | normal | `mean`, `deviation` | mean (unless cut at 0) | noise around a period |
 /// | log-normal | `median`, `sigma` | median · e^(σ²/2) | service and compile times |
@@ -45,6 +46,15 @@ pub enum Distribution {
         min: Nanos,
         /// The longest, at least `min`.
         max: Nanos,
+    },
+    /// Of the lengths `min`, `min + step`, ... up to `max`, each equally often.
+    Steps {
+        /// The shortest.
+        min: Nanos,
+        /// None is longer; at least `min`.
+        max: Nanos,
+        /// From one to the next; at least 1 ns.
+        step: Nanos,
     },
     /// Exponential, without memory.
     Exponential {
@@ -81,6 +91,10 @@ impl Distribution {
             Self::Uniform { min, max } => {
                 Nanos(min.0 + stream.below(max.saturating_sub(min).0.saturating_add(1)))
             }
+            Self::Steps { min, max, step } => {
+                let steps = max.saturating_sub(min).0 / step.0.max(1);
+                Nanos(min.0 + step.0 * stream.below(steps.saturating_add(1)))
+            }
             // Inverse of the distribution function 1 - e^(-t/mean); 1 - u is as uniform as u.
             Self::Exponential { mean } => nanos(-libm::log(stream.unit()) * mean.0 as f64),
             Self::Normal { mean, deviation } => {
@@ -100,7 +114,7 @@ impl Distribution {
     /// True if every length drawn is 0.
     pub fn is_always_zero(&self) -> bool {
         match *self {
-            Self::Uniform { max, .. } => max == Nanos::ZERO,
+            Self::Uniform { max, .. } | Self::Steps { max, .. } => max == Nanos::ZERO,
             Self::Exponential { mean } => mean == Nanos::ZERO,
             Self::Normal { mean, deviation } => mean == Nanos::ZERO && deviation == Nanos::ZERO,
             Self::LogNormal { median, .. } => median == Nanos::ZERO,
@@ -148,6 +162,13 @@ mod tests {
         let s = sorted_sample(Distribution::Uniform { min: Nanos(2 * MS), max: Nanos(4 * MS) });
         assert!(s[0] >= 2 * MS && s[s.len() - 1] <= 4 * MS);
         assert!(within_percent(mean(&s), 3 * MS, 1));
+        let mut steps = sorted_sample(Distribution::Steps {
+            min: Nanos(2 * MS),
+            max: Nanos(3 * MS),
+            step: Nanos(MS / 3),
+        });
+        steps.dedup();
+        assert_eq!(steps, [2_000_000, 2_333_333, 2_666_666, 2_999_999]);
         let one = Distribution::Uniform { min: Nanos(5), max: Nanos(5) };
         assert_eq!(sorted_sample(one)[0], 5);
     }
@@ -188,6 +209,7 @@ mod tests {
         let mut stream = Stream::new(1, Purpose::Task, 0);
         for d in [
             Distribution::Uniform { min: Nanos(0), max: Nanos(u64::MAX) },
+            Distribution::Steps { min: Nanos(0), max: Nanos(u64::MAX), step: Nanos(1) },
             Distribution::Exponential { mean: Nanos(u64::MAX) },
             Distribution::Normal { mean: Nanos(0), deviation: Nanos(u64::MAX) },
             Distribution::LogNormal { median: Nanos(u64::MAX), sigma_milli: u32::MAX },

@@ -10,7 +10,7 @@
 //! hz = 250                   # else 250
 //! costs = "x86-server"       # else ideal; or a table with preset and single costs
 //! stagger_ticks = true       # else all CPUs tick at once
-//! ties = 7                   # events of the same moment in random order
+//! ties = 7                   # events of the same moment in random order; "seed": drawn from the seed
 //! speed = [{ cpus = "1", percent = 50 }]
 //! partitions = ["0"]         # CPUs that are balanced among themselves only, as in an exclusive cpuset
 //! isolated = "1"             # CPUs that are not balanced at all

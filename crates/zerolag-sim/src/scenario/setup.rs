@@ -61,7 +61,13 @@ pub(crate) fn read(
     }
     let seed = root.integer("seed", 0..=i64::MAX)?;
     setup.seed = overrides.seed.or(seed.map(|s| s as u64)).unwrap_or(setup.seed);
-    setup.ties = root.integer("ties", 0..=i64::MAX)?.map(|s| s as u64);
+    setup.ties = match root.get("ties") {
+        None => None,
+        // Runs with other seeds then differ even if nothing else in them is left to chance.
+        Some(entry) if entry.is_text() && entry.text()? == "seed" => Some(setup.seed),
+        Some(entry) if entry.is_text() => return Err(entry.wrong("a number, or \"seed\"")),
+        Some(entry) => Some(entry.integer(0..=i64::MAX)? as u64),
+    };
     setup.stagger_ticks = root.boolean("stagger_ticks")?.unwrap_or(false);
     if let Some(entry) = root.get("costs") {
         setup.costs = costs(&entry)?;

@@ -75,7 +75,7 @@ program = ""
 name = "all"
 program = """
 run 1us; run-for 1us; run-for 1ms every 32us  # comments end lines
-sleep uniform(1us, 2us); delay 1ms
+sleep uniform(1us, 2us); delay steps(1ms, 2ms, 250us)
 timer 1ms; timer 1ms shared t keep-beat; timer 1ms skip-beats
 io 1us; io exponential(1us) d
 lock m; unlock m; spin-lock l; spin-unlock l
@@ -185,6 +185,8 @@ fn mistakes_are_named_with_their_place() {
         (program("set nice 20"), "found '20'; accepted: a nice level"),
         (program("set cpus 0,7"), "found '0,7'; accepted: CPUs of this machine, 0 to 1"),
         (program("run uniform(2ms, 1ms)"), "a range that runs backwards"),
+        (program("run steps(2ms, 1ms, 1us)"), "a range that runs backwards, or no step"),
+        (program("run steps(1ms, 2ms, 0us)"), "steps(MIN, MAX, STEP)"),
         (program("run unifrom(1ms, 2ms)"), "did you mean 'uniform'?"),
         (program("run 1ms\\nrnu 1ms"), "s.toml:5:11: in the program: found 'rnu'"),
         (task("program = '''\nrun 1ms\nrnu 1ms\n'''"), "s.toml:7:1: in the program: found 'rnu'"),
@@ -359,6 +361,15 @@ fn a_limit_keeps_what_a_change_does_not_say() {
         let error = read(&text.replacen(from, to, 1)).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
+}
+
+#[test]
+fn ties_may_follow_the_seed() {
+    let ties = |text: &str| parse(&format!("{HEAD}{text}")).map(|s| s.setup.ties).map_err(|e| e.to_string());
+    assert_eq!(ties(""), Ok(None));
+    assert_eq!(ties("ties = 7\nseed = 3\n"), Ok(Some(7)));
+    assert_eq!(ties("ties = \"seed\"\nseed = 3\n"), Ok(Some(3)));
+    assert!(ties("ties = \"any\"\n").unwrap_err().contains("a number, or \"seed\""));
 }
 
 #[test]

@@ -28,8 +28,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// What a length may be.
-const ACCEPTED: &str = "a time such as 3ms, uniform(MIN,MAX), exponential(MEAN), normal(MEAN,DEVIATION), \
-                        lognormal(MEDIAN,SIGMA) or pareto(MIN,ALPHA)";
+const ACCEPTED: &str = "a time such as 3ms, uniform(MIN,MAX), steps(MIN,MAX,STEP), exponential(MEAN), \
+                        normal(MEAN,DEVIATION), lognormal(MEDIAN,SIGMA) or pareto(MIN,ALPHA)";
 
 /// A length that is always the same, or drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

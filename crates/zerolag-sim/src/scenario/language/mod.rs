@@ -27,9 +27,9 @@
 //! | `set nice N`, `set policy P`, `set slice TIME / default`, `set cpus LIST`, `set cgroup PATH`, `set timer-slack TIME` | [`Attribute`] |
 //! | `repeat N { … }`, `forever { … }` | [`ProgramBuilder::begin`] |
 //!
-//! A length is a time, or drawn anew each time from `uniform(MIN, MAX)`, `exponential(MEAN)`,
-//! `normal(MEAN, DEVIATION)`, `lognormal(MEDIAN, SIGMA)` or `pareto(MIN, ALPHA)`; sigma and alpha are numbers
-//! like 0.5.
+//! A length is a time, or drawn anew each time from `uniform(MIN, MAX)`, `steps(MIN, MAX, STEP)` (`MIN`,
+//! `MIN + STEP`, … up to `MAX`), `exponential(MEAN)`, `normal(MEAN, DEVIATION)`, `lognormal(MEDIAN, SIGMA)` or
+//! `pareto(MIN, ALPHA)`; sigma and alpha are numbers like 0.5.
 
 mod words;
 
@@ -81,7 +81,7 @@ const OPERATIONS: [&str; 30] = [
     "repeat",
     "forever",
 ];
-const DISTRIBUTIONS: [&str; 5] = ["uniform", "exponential", "normal", "lognormal", "pareto"];
+const DISTRIBUTIONS: [&str; 6] = ["uniform", "steps", "exponential", "normal", "lognormal", "pareto"];
 const ATTRIBUTES: [&str; 6] = ["nice", "policy", "slice", "cpus", "cgroup", "timer-slack"];
 
 /// Reads a program for a machine with so many CPUs. Names are found or made in `names` and `workload`.
@@ -273,6 +273,16 @@ impl<'t> Reader<'_, 't> {
                     return Err((token.at, Fault::Program { found, accepted, nearest: None }));
                 }
                 Distribution::Uniform { min, max }
+            }
+            "steps" => {
+                let (min, max) = (self.time()?, self.second(Self::time)?);
+                let step = self.second(Self::time)?;
+                if max < min || step == Nanos::ZERO {
+                    let found = "a range that runs backwards, or no step".into();
+                    let accepted = "steps(MIN, MAX, STEP)".into();
+                    return Err((token.at, Fault::Program { found, accepted, nearest: None }));
+                }
+                Distribution::Steps { min, max, step }
             }
             "exponential" => Distribution::Exponential { mean: self.time()? },
             "normal" => Distribution::Normal { mean: self.time()?, deviation: self.second(Self::time)? },
