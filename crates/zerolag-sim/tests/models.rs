@@ -164,13 +164,29 @@ fn hackbench_takes_at_least_its_work() {
     );
 }
 
-/// A page through the pipe: one write and one read, and as the one CPU can do only one of them at a time, two
+/// A packet through the pipe: one write and one read, and as the one CPU can do only one of them at a time, two
 /// switches.
 #[test]
-fn stress_ng_switch_switches_twice_for_each_page() {
+fn stress_ng_switch_switches_twice_for_each_packet() {
     let outcome = on(patient(&Costs::X86_SERVER), "stress-ng --switch 1 -t 1");
-    let page = 500.0 + 400.0 + 2.0 * 400.0 + 2.0 * (1500.0 + 800.0);
-    near(metric(&outcome, "switch operations"), 1e9 / page, 2.0);
+    let packet = 500.0 + 400.0 + 2.0 * (1500.0 + 800.0);
+    near(metric(&outcome, "switch operations"), 1e9 / packet, 2.0);
+}
+
+/// The parent has a CPU for itself and looks each 2 µs; the child is done with a wake-up before it looks again.
+#[test]
+fn stress_ng_futex_wakes_as_often_as_the_parent_looks() {
+    let outcome = on(setup("2cpu"), "stress-ng --futex 1 -t 1");
+    near(metric(&outcome, "futex operations"), 1e9 / 2_000.0, 1.0);
+}
+
+/// Nobody shares a CPU: a sleep takes what was drawn, half of 2^0 to 2^18 ns and 7.5 ns more on average, the slack
+/// of its timer, and the work around it.
+#[test]
+fn stress_ng_nanosleep_takes_its_sleeps_and_their_slack() {
+    let outcome = on(setup("8cpu"), "stress-ng --nanosleep 1 -t 1");
+    let drawn = f64::from((1 << 19) - 1) / 19.0 / 2.0 + 7.5;
+    near(metric(&outcome, "nanosleep operations"), 8e9 / (drawn + 50_000.0 + 500.0), 2.0);
 }
 
 #[test]
@@ -242,6 +258,20 @@ fn a_build_takes_its_work_or_less_by_the_cpus_there_are() {
     let nfs = on(setup("4cpu"), "make -j8 --nfs --files 20 --modules 10");
     assert!(metric(&nfs, "time") > 4.0 * 0.9, "{}", metric(&nfs, "time"));
     assert!(nfs.text.starts_with("real\t0m"));
+}
+
+/// One client and one server on one CPU, where a switch costs nothing: everything they do, one after the other.
+#[test]
+fn a_client_is_answered_in_the_time_of_both_sides_work() {
+    let copy = |bytes: f64| bytes * 100.0 / 1024.0 / 1000.0;
+    // TCP: 4 µs to send and 1.5 µs to receive, each way; client 10 µs, server 20 µs.
+    let exchange = 2.0 * (4.0 + 1.5) + 2.0 * (copy(4096.0) + copy(200.0)) + 10.0 + 20.0;
+    let tbench = on(setup("1cpu"), "tbench -t 1 1");
+    near(metric(&tbench, "throughput"), (4096.0 + 200.0) / exchange, 1.0);
+    // Service of median 0.5 ms, 20 µs under the lock, 50 µs of the client; of eight one waits 125 µs for the log.
+    let transaction = 500.0 * (0.6_f64 * 0.6 / 2.0).exp() + 20.0 + 50.0 + 125.0 / 8.0 + 2.0 * (1.2 + 0.9);
+    let oltp = on(setup("1cpu"), "oltp --threads 1 --time 10");
+    near(metric(&oltp, "transactions"), 1e6 / transaction, 2.0);
 }
 
 #[test]

@@ -3,14 +3,16 @@
 //!
 //! | stressor | an instance | one bogo operation |
 //! |---|---|---|
-//! | `switch` | a parent fills a pipe that holds one page, a child empties it, so that each waits for the other | a page |
+//! | `switch` | a parent writes packets of a byte into a pipe that holds one, a child takes them out, so that each waits for the other | a packet |
 //! | `fork` | starts a process that ends at once, waits for it | a process |
 //! | `futex` | a parent does nothing but wake, a child waits each time | a wake-up of the child |
 //! | `nanosleep` | eight threads sleep for random times of less than 262 µs, 131 µs, … 1 ns | a sleep |
 //!
-//! Of `futex` the child's timeouts are not modelled: it waits until it is woken. The parent calls
+//! Of `futex` the child's timeouts (5 µs) are not modelled: it waits until it is woken. The parent calls
 //! `futex_wake()` again and again without anything in between; here it looks whether the child waits every
 //! 2 µs, since each look is an event.
+//!
+//! Of `nanosleep` only the random sleeps are; later versions also sleep as long as each idle state of the CPU is worth it.
 //!
 //! Source: stress-ng 0.17, stress-switch.c, stress-fork.c, stress-futex.c, stress-nanosleep.c.
 
@@ -50,7 +52,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
 /// Stressors in the order in which they start.
 const STRESSORS: [&str; 4] = ["switch", "fork", "futex", "nanosleep"];
 
-const PAGE: u32 = 4096;
+/// What `switch` writes: the pipe is in packet mode (`O_DIRECT`), and of one page, which one packet occupies whole.
+const PACKET: u32 = 1;
 /// Work of a `futex()` call that waits or wakes, beside the waking and the switch; assumed.
 const FUTEX: Nanos = Nanos(300);
 /// How often a parent that does nothing else looks whether its child waits.
@@ -126,21 +129,21 @@ impl Model for StressNg {
 }
 
 fn switch(cast: &mut Cast<'_, '_>, done: u32) {
-    let channel = Medium::Pipe.channel("a page", PAGE);
-    let channel = crate::resource::ChannelSpec { capacity: PAGE, refill_below: 0, ..channel };
+    let channel = Medium::Pipe.channel("a packet", PACKET);
+    let channel = crate::resource::ChannelSpec { capacity: PACKET, refill_below: 0, ..channel };
     let channel = cast.channel(channel).into();
     let mut parent = ProgramBuilder::new();
     parent
         .begin(Times::Forever)
-        .op(Op::Run(Medium::Pipe.send(PAGE).into()))
-        .op(Op::Write { channel, bytes: PAGE, sync: true })
+        .op(Op::Run(Medium::Pipe.send(PACKET).into()))
+        .op(Op::Write { channel, bytes: PACKET, sync: true })
         .op(Op::Mark(done))
         .end();
     let mut child = ProgramBuilder::new();
     child
         .begin(Times::Forever)
-        .op(Op::Read { channel, bytes: PAGE })
-        .op(Op::Run(Medium::Pipe.receive(PAGE).into()))
+        .op(Op::Read { channel, bytes: PACKET })
+        .op(Op::Run(Medium::Pipe.receive(PACKET).into()))
         .end();
     for program in [child, parent] {
         let part = cast.part("stress-ng-switch", built(&program), Vec::new());
