@@ -138,7 +138,17 @@ fn case(section: &Section<'_>, each: &Each, files: &Contents) -> Result<(String,
             choices.insert(key, each.filled(&choice.scalar()?));
         }
     }
-    Ok((id, Case { file, bytes: Arc::clone(bytes), beside: Beside::Contents(files.clone()), choices }))
+    let (bytes, beside) = (Arc::clone(bytes), Beside::Contents(beside(&file, files)));
+    Ok((id, Case { file, bytes, beside, choices }))
+}
+
+/// Files by the names that a scenario has for them: from where it is itself.
+fn beside(scenario: &str, files: &Contents) -> Contents {
+    let directory = scenario.rfind('/').map_or("", |at| &scenario[..=at]);
+    let from_there = |(name, bytes): (&String, &Arc<[u8]>)| {
+        Some((name.strip_prefix(directory)?.to_owned(), Arc::clone(bytes)))
+    };
+    files.iter().filter_map(from_there).collect()
 }
 
 fn row(section: &Section<'_>, each: &Each) -> Result<Row, ScenarioError> {

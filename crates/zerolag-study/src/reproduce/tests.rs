@@ -66,6 +66,18 @@ fn what_cannot_be_run_is_not_simulable_and_says_why() {
 }
 
 #[test]
+fn scenarios_refer_to_files_beside_themselves() {
+    let scenario = "machine = \"m.toml\"\nduration = \"1ms\"\n[[workload]]\nkind = \"hog\"\nname = \"a\"\n";
+    let files = [("d/s.toml", scenario), ("d/m.toml", "cpus = 3\n"), ("m.toml", "cpus = 1\n")];
+    let files = files.map(|(name, text)| (name.to_owned(), Arc::from(text.as_bytes())));
+    let case = "[[case]]\nid = \"c\"\nscenario = \"d/s.toml\"\n";
+    let experiment = read("e", format!("{HEAD}{case}").as_bytes(), &Contents::from(files)).unwrap();
+    let sealed = experiment.cases["c"].seal().unwrap();
+    assert!(sealed.input(1).is_ok());
+    assert!(sealed.inputs().contains("m.toml"), "{}", sealed.inputs());
+}
+
+#[test]
 fn rules_make_bands_that_keep_the_sign() {
     let band = |published: &str, rule: &str| {
         let text =
