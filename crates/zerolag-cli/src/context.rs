@@ -25,6 +25,12 @@ pub(crate) fn open(path: &Path) -> Result<ContextFile, Failure> {
     Ok(ContextFile::new(source.to_string(), source.read()?, path))
 }
 
+/// The weight of a task whose kernel priority a recording shows, if it is a fair one.
+pub(crate) fn recorded_weight(info: &TaskInfo) -> Option<Weight> {
+    let nice = info.prio.and_then(|prio| Nice::new(i64::from(prio) - 120));
+    nice.map(|nice| nice.load().weight)
+}
+
 /// A context, asked about the tasks of a recording.
 #[derive(Debug)]
 pub(crate) struct Beside(Context);
@@ -57,11 +63,10 @@ impl Beside {
     /// The weight of a task by its policy and nice level: what the context says of them, else the recording.
     pub(crate) fn weight(&self, info: &TaskInfo) -> Option<Weight> {
         let said = self.0.of(&recorded(info));
-        let recorded = || info.prio.and_then(|prio| Nice::new(i64::from(prio) - 120));
         match said.policy {
             Some(policy) if !policy.is_fair() => None,
             Some(Policy::Idle) => Some(Weight::from_table(WEIGHT_IDLE)),
-            _ => said.nice.or_else(recorded).map(|nice| nice.load().weight),
+            _ => said.nice.map_or_else(|| recorded_weight(info), |nice| Some(nice.load().weight)),
         }
     }
 }

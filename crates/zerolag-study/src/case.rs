@@ -126,7 +126,7 @@ impl CaseError {
 
 /// Choices, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen(String);
+pub struct Chosen(Box<str>);
 
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -229,7 +229,7 @@ impl Case {
             Ok(bytes.to_vec())
         };
         input::read(&self.file, &text, &demands, &files)
-            .map_err(|error| CaseError::Input { error, chosen: Chosen(self.chosen()) })?;
+            .map_err(|error| CaseError::Input { error, chosen: Chosen(self.chosen().into()) })?;
         let files = read.into_inner().unwrap_or_default();
         let mut sealed = Sealed {
             case: self.clone(),
@@ -308,7 +308,7 @@ impl Sealed {
             Ok(file.to_vec())
         };
         input::read(&self.case.file, &self.text, &demands, &files)
-            .map_err(|error| CaseError::Input { error, chosen: Chosen(self.case.chosen()) })
+            .map_err(|error| CaseError::Input { error, chosen: Chosen(self.case.chosen().into()) })
     }
 
     /// Keys are in alphabetical order whether or not maps keep their order, so that the text is always the same.

@@ -17,6 +17,7 @@ use zerolag_trace::read;
 use crate::args::high::{Source, implemented};
 use crate::args::low;
 use crate::failure::Failure;
+use crate::file::NewFile;
 use crate::trace::TraceFile;
 
 use print::Text;
@@ -32,6 +33,11 @@ pub(crate) fn run(args: &low::Replay, out: &mut dyn Write) -> Result<(), Failure
         changes: changes(args)?,
     };
     let recording = read(&Source::new(&args.recording), args.duration)?;
+    if let Some(path) = &args.events {
+        let mut file = NewFile::create(path)?;
+        request.script(&recording, |text| file.write_all(text.as_bytes()).map_err(|e| file.failure(e)))?;
+        file.finish()?;
+    }
     let counters = low::Counters::default();
     let trace = args.trace.as_ref().map(|path| TraceFile::create(path, args.trace_format, &counters));
     let mut writing = trace.transpose()?.map(|file| Writing::new(file, &recording));

@@ -5,16 +5,14 @@ use std::collections::BTreeMap;
 
 use zerolag_core::event::{BalanceKind, EventKind};
 use zerolag_core::ids::{CpuId, Id, TaskId};
-use zerolag_core::nice::Nice;
 use zerolag_core::task::TaskState;
 use zerolag_core::units::{Instant, Weight};
 use zerolag_sim::sim::Sim;
 use zerolag_trace::metrics::{Metrics, Summary};
-use zerolag_trace::tasks::TaskInfo;
 
 use super::series::{Band, Counts, Pieces};
 use super::timeline::Timeline;
-use crate::context::Bindings;
+use crate::context::{Bindings, recorded_weight};
 use crate::schedule::{Ending, Moment};
 
 /// Of how many tasks, the first that appear, lag and load are followed.
@@ -220,13 +218,9 @@ impl Collector {
         self.metrics.advance(ending.end);
         self.timeline.finish(ending.end);
         if ending.simulated.is_none() {
-            let of_nice = |info: &TaskInfo| {
-                let nice = info.prio.and_then(|prio| Nice::new(i64::from(prio) - 120));
-                nice.map(|nice| nice.load().weight)
-            };
             for (task, info) in ending.names.iter() {
-                let weight =
-                    ending.beside.as_ref().map_or_else(|| of_nice(info), |beside| beside.weight(info));
+                let beside = ending.beside.as_ref();
+                let weight = beside.map_or_else(|| recorded_weight(info), |beside| beside.weight(info));
                 self.weights.tasks.extend(weight.map(|weight| (task, weight)));
             }
         }

@@ -237,7 +237,8 @@ fn what_the_capture_script_writes_is_a_context() {
     let script = write(&dir, "capture.sh", support::stdout(&["capture", "--script"]));
     let context = dir.path().join("here.toml");
     let done = std::process::Command::new("sh").arg(&script).arg(&context).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.starts_with("wrote ") && said.lines().count() == 1, "{said}");
     let args = ["replay", &data("hogs.perf.txt"), "--context", context.to_str().unwrap(), "--json"];
     json(&support::run(&args));
 }
@@ -283,4 +284,32 @@ fn a_replay_can_be_written_and_read_again() {
     let measured = json(&support::run(&["stat", &trace, "--json"]));
     let first = |json: &Value| json["first_ns"].as_u64().unwrap();
     assert!(first(&written).abs_diff(first(&measured)) < 10_000_000);
+}
+
+#[test]
+fn what_the_scheduler_was_asked_to_do_is_written_down() {
+    let dir = TempDir::new().unwrap();
+    let script = dir.path().join("replay.script");
+    let script = script.to_str().unwrap();
+    let trace = data("measured/groups_1_to_2.perf.txt.gz");
+    // The language has no real-time tasks.
+    let groups = format!("{GROUPS}[[task]]\nmatch = \"migration*\"\npolicy = \"normal\"\n");
+    let with = replay(&trace, &groups, &["--kernel", "6.12", "--repeat", "2", "--events", script]);
+    let without = replay(&trace, &groups, &["--kernel", "6.12", "--repeat", "2"]);
+    assert_eq!(with.status.code(), Some(0), "{}", String::from_utf8_lossy(&with.stderr));
+    assert_eq!(with.stdout, without.stdout);
+
+    let text = fs::read_to_string(script).unwrap();
+    assert!(text.starts_with("# --kernel 6.12\ncpus 2\n"), "{}", &text[..100]);
+    assert!(text.contains("\nshares 1 1024\n") && text.contains("\nshares 2 2048\n"), "{}", &text[..400]);
+    let again = support::run(&["script", script, "--kernel", "6.12", "--quiet"]);
+    assert_eq!(again.status.code(), Some(0), "{}", String::from_utf8_lossy(&again.stderr));
+
+    let refused = replay(&trace, &GROUPS.replace("250", "1000"), &["--events", script]);
+    let complaint = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{complaint}");
+    assert!(
+        complaint.contains("event scripts can change features and tunables, but not how often ticks come")
+    );
+    assert_eq!(fs::read_to_string(script).unwrap(), text);
 }

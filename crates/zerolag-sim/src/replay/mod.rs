@@ -55,7 +55,7 @@ pub use context::Context;
 pub use history::{History, RecordedTask, RecordedTasks};
 
 use crate::scenario::ScenarioError;
-use crate::sim::Sim;
+use crate::sim::{RecordedError, Sim};
 
 /// How long the machine runs at least before the recording begins.
 pub const LEAD_IN: Nanos = Nanos::from_secs(1);
@@ -71,6 +71,14 @@ impl Replay {
             place: crate::machines::Place::default(),
             fault: Box::new(e.into()),
         })
+    }
+
+    /// The same, with what the scheduler is asked to do written down as an event script.
+    ///
+    /// # Errors
+    /// As [`Sim::recorded`].
+    pub fn simulate_recorded(&self) -> Result<Sim, RecordedError> {
+        Sim::recorded(self.setup.clone(), self.workload.clone())
     }
 
     /// The recorded task that a simulated one stands for.

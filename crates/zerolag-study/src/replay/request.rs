@@ -13,7 +13,7 @@ use zerolag_sim::machines::{self, MachineError};
 use zerolag_sim::replay::{self, Context, Options, Replay};
 use zerolag_sim::scenario::{Overrides, ScenarioError};
 use zerolag_sim::setting::{self, SettingError};
-use zerolag_sim::sim::{Sim, Stop};
+use zerolag_sim::sim::{RecordedError, Sim, Stop};
 use zerolag_trace::metrics::Metrics;
 
 use super::{Change, ChangeError, Comparison, Recording, Replayed};
@@ -86,6 +86,9 @@ pub enum ReplayError {
     /// Something cannot be changed.
     #[error(transparent)]
     Change(#[from] ChangeError),
+    /// Event scripts have no words for it.
+    #[error(transparent)]
+    Script(#[from] RecordedError),
     /// A task took no time.
     #[error("task {0} goes on and on without time passing (at operation {1} of its program)")]
     Livelock(String, usize),
@@ -147,6 +150,28 @@ impl Request {
             comparison.add_what_if(change.to_string(), &series.replay(&context)?);
         }
         Ok(comparison)
+    }
+
+    /// What the scheduler is asked to do in the first replay, from the moment the machine is switched on, as an
+    /// event script. `write` gets it piece by piece.
+    ///
+    /// # Errors
+    /// If it makes no sense, or scripts have no words for what happens, and those of `write`.
+    pub fn script<E: From<ReplayError>>(
+        &self,
+        recording: &Recording,
+        mut write: impl FnMut(&str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let machine = self.machine.as_deref().map(machines::open).transpose().map_err(ReplayError::from)?;
+        let context = self.context(self.kernel, machine.as_ref(), recording.history.cpu_count())?;
+        let options = Options { duration: recording.limit, repetition: 0 };
+        let replay = Replay::new(&recording.history, &recording.tasks, &context, options);
+        let mut sim = replay.simulate_recorded().map_err(ReplayError::from)?;
+        while sim.step(replay.end(), &mut ()) {
+            let text = sim.take_script().map_err(|e| ReplayError::Script(e.into()))?;
+            write(&text)?;
+        }
+        Ok(())
     }
 
     /// What is known beside the recording, changed as a whole.

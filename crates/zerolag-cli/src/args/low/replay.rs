@@ -62,6 +62,11 @@ pub(crate) struct Replay {
     /// The format of the trace; by default the one that its name says.
     #[arg(long, value_name = "FORMAT", requires = "trace")]
     pub(crate) trace_format: Option<Format>,
+    /// Also write what the scheduler is asked to do in that replay to this file, as an event script that `zerolag
+    /// script` and the kernel's own code (oracle/) can run. Of Linux 6.1 and later, at 250 Hz, if no task is a
+    /// real-time one (a context can say so: policy = "normal").
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
     /// Print JSON instead of tables (schema zerolag.replay/1, see docs/json.md).
     #[arg(long)]
     pub(crate) json: bool,
