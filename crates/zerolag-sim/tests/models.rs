@@ -194,16 +194,16 @@ fn stress_ng_prints_what_the_tool_prints() {
     prints(
         &on(setup("2cpu"), "stress-ng --switch 0 --fork 1 --futex 1 --nanosleep 1 -t 1"),
         &expect![[r#"
-        stress-ng: info:  [1] setting to a 1 second run per stressor
-        stress-ng: info:  [1] dispatching hogs: 2 switch, 1 fork, 1 futex, 1 nanosleep
-        stress-ng: metrc: [1] stressor       bogo ops real time  usr time  sys time   bogo ops/s     bogo ops/s
-        stress-ng: metrc: [1]                            (secs)    (secs)    (secs)  (real time) (usr+sys time)
-        stress-ng: metrc: [1] switch           621681      1.00      0.00      0.56    621681.00     1111112.65
-        stress-ng: metrc: [1] fork               5376      1.00      0.00      0.32      5376.00       16666.67
-        stress-ng: metrc: [1] futex            138275      1.00      0.00      0.04    138275.00     3333333.33
-        stress-ng: metrc: [1] nanosleep        129658      1.00      0.00      0.06    129658.00     2000030.85
-        stress-ng: info:  [1] successful run completed in 1.00s
-    "#]],
+            stress-ng: info:  [1] setting to a 1 second run per stressor
+            stress-ng: info:  [1] dispatching hogs: 2 switch, 1 fork, 1 futex, 1 nanosleep
+            stress-ng: metrc: [1] stressor       bogo ops real time  usr time  sys time   bogo ops/s     bogo ops/s
+            stress-ng: metrc: [1]                            (secs)    (secs)    (secs)  (real time) (usr+sys time)
+            stress-ng: metrc: [1] switch          1218886      1.00      0.00      0.61   1218886.00     2000001.52
+            stress-ng: metrc: [1] fork               5181      1.00      0.00      0.31      5181.00       16667.28
+            stress-ng: metrc: [1] futex            138580      1.00      0.00      0.04    138580.00     3333333.33
+            stress-ng: metrc: [1] nanosleep        129323      1.00      0.00      0.06    129323.00     2000015.47
+            stress-ng: info:  [1] successful run completed in 1.00s
+        "#]],
     );
 }
 

@@ -12,7 +12,7 @@ fn each_feature_is_one_line() {
     let lag: Vec<_> = text.lines().filter(|l| l.starts_with("PLACE_LAG")).collect();
     expect![[r#"
         [
-            "PLACE_LAG               on       eevdf-rfc     6.18   keep lag over sleep and migration; off: everyone joins at zero lag",
+            "PLACE_LAG               on       eevdf-rfc  6.18   keep lag over sleep and migration; off: everyone joins at zero lag",
         ]
     "#]]
     .assert_debug_eq(&lag);

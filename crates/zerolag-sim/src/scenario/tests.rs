@@ -75,9 +75,9 @@ program = ""
 name = "all"
 program = """
 run 1us; run-for 1us; run-for 1ms every 32us  # comments end lines
-sleep uniform(1us, 2us); delay steps(1ms, 2ms, 250us)
+sleep uniform(1us, 2us); delay 1ms
 timer 1ms; timer 1ms shared t keep-beat; timer 1ms skip-beats
-io 1us; io exponential(1us) d
+io steps(1ms, 2ms, 250us); io exponential(1us) d
 lock m; unlock m; spin-lock l; spin-unlock l
 signal x; broadcast x
 barrier b
