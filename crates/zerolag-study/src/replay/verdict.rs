@@ -13,7 +13,7 @@ const WAKEUPS_MIN: u64 = 10;
 /// A hundredth of one CPU.
 const POINT: f64 = 0.01;
 
-/// See the [module](self).
+/// How far a replay is from the recording, so that a reader knows what to believe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// The largest difference of a share, simulated less measured, in points of one CPU.
