@@ -117,6 +117,35 @@ def compare(a):
     return table(['jobs', 'time', 'CPU time', 'times as fast'], rows)
 
 
+# What the kernel's own C takes on a server of two cores, flag and mask, and what the document has of a Juno: six CPUs.
+NOHZ_C = {
+    'idle entry, first': ('11.1', '13.0', '+17 %', '+18 to +21 %'),
+    'kicked pass, one stale': ('141', '74', '-47 %', '-16 %'),
+    'newly idle pass, one stale': ('132', '65', '-51 %', '-38 %'),
+    'kicked pass, all stale': ('195', '182', '-7 %', ''),
+    'newly idle pass, all stale': ('198', '198', '0 %', ''),
+    'kicked pass, one stale, 4 groups': ('223', '157', '-30 %', ''),
+    'newly idle pass, one stale, 4 groups': ('215', '148', '-31 %', ''),
+    'kicked pass, all stale, 4 groups': ('630', '613', '-3 %', ''),
+    'newly idle pass, all stale, 4 groups': ('643', '647', '+1 %', ''),
+}
+
+
+def nohz(_):
+    """Entering idle and passes for idle CPUs, in the two schemes of the 2018 document."""
+    lines = output('cargo', 'run', '--release', '-q', '-p', 'zerolag-sim', '--example', 'nohz').splitlines()[1:]
+    rows = []
+    for line in lines:
+        case, figures = re.fullmatch(r'(.*?)((?: +[-+\d.]+%?){3})', line.rstrip()).groups()
+        place, what = case.split(': ')
+        machine, groups = place.split(', ')
+        groups = '' if groups.startswith('0') else ', ' + groups
+        flag, mask, change = figures.split()
+        c = NOHZ_C.get(what + groups, ('', '', '', '')) if machine == 'juno-r2' else ('', '', '', '')
+        rows.append([machine, what + groups, flag, mask, change.replace('%', ' %'), *c])
+    return table(['machine', 'what', 'flag, ns', 'mask, ns', 'change', 'C: flag', 'mask', 'change', 'document'], rows)
+
+
 SECTIONS = {
     'decisions-6.12': decisions('6.12'),
     'decisions-6.1': decisions('6.1'),
@@ -125,6 +154,7 @@ SECTIONS = {
     'simulator': simulator,
     'start': start,
     'compare': compare,
+    'nohz': nohz,
 }
 
 
