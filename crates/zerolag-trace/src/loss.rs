@@ -112,15 +112,9 @@ impl fmt::Display for LossReport {
         line(self.lost, "events lost by the recorder")?;
         line(self.lost_unknown, "places where the recorder lost an unknown number of events")?;
         line(self.steps_back, "places where time steps back")?;
-        if self.leaps > 0 {
-            let longest = self.largest_leap.0 / 1_000_000_000;
-            writeln!(
-                f,
-                "{} gaps of more than a minute without an event (the longest: {longest} s)",
-                self.leaps
-            )?;
-        }
-        let mut line = |n: u64, what: &str| if n > 0 { writeln!(f, "{n} {what}") } else { Ok(()) };
+        let longest = self.largest_leap.0 / 1_000_000_000;
+        let leaps = format!("gaps of more than a minute without an event (the longest: {longest} s)");
+        line(self.leaps, &leaps)?;
         line(self.reordered, "events out of order, put in their place")?;
         line(self.broken_chains, "switches from a task that was not known to run there")?;
         line(self.runs_without_wakeup, "tasks ran after a sleep without a wake-up")?;

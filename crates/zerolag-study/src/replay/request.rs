@@ -128,8 +128,8 @@ impl Request {
         recording: &Recording,
         heard: impl FnMut(Heard<'_>) -> Result<(), E>,
     ) -> Result<Comparison, E> {
-        let machine = self.machine.as_deref().map(machines::open).transpose().map_err(ReplayError::from)?;
         let cpus = recording.history.cpu_count();
+        let machine = self.topology()?;
         let base = self.context(self.kernel, machine.as_ref(), cpus)?;
         let mut series = Series { recording, repeat: self.repeat, number: 0, heard };
         let mut comparison = Comparison::new(recording, &series.replay(&base)?);
@@ -162,8 +162,7 @@ impl Request {
         recording: &Recording,
         mut write: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
-        let machine = self.machine.as_deref().map(machines::open).transpose().map_err(ReplayError::from)?;
-        let context = self.context(self.kernel, machine.as_ref(), recording.history.cpu_count())?;
+        let context = self.context(self.kernel, self.topology()?.as_ref(), recording.history.cpu_count())?;
         let options = Options { duration: recording.limit, repetition: 0 };
         let replay = Replay::new(&recording.history, &recording.tasks, &context, options);
         let mut sim = replay.simulate_recorded().map_err(ReplayError::from)?;
@@ -172,6 +171,11 @@ impl Request {
             write(&text)?;
         }
         Ok(())
+    }
+
+    /// The machine that is asked for.
+    fn topology(&self) -> Result<Option<Topology>, ReplayError> {
+        Ok(self.machine.as_deref().map(machines::open).transpose()?)
     }
 
     /// What is known beside the recording, changed as a whole.

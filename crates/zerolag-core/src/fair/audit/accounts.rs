@@ -20,7 +20,7 @@ pub(super) fn check(s: &Scheduler) -> Result<(), Violation> {
         s.queues.ids().try_for_each(|q| bandwidth(s, q))?;
     }
     if s.has_domains && !s.config.variants.balance.by_weight {
-        s.cpus.ids().try_for_each(|cpu| nohz(s, cpu))?;
+        nohz(s)?;
         busy_cpus(s)?;
     }
     if s.config.variants.pelt && s.config.variants.load.tracking == LoadTracking::RunnableTime {
@@ -52,15 +52,24 @@ fn bandwidth(s: &Scheduler, q: QueueId) -> Result<(), Violation> {
     })
 }
 
-fn nohz(s: &Scheduler, cpu: CpuId) -> Result<(), Violation> {
-    let queue = Queue::of(s, s.cpus[cpu].root);
-    let (stopped, member) = (s.cpus[cpu].balance.nohz_tick_stopped, s.nohz.idle_cpus.contains(cpu));
-    queue.require(Invariant::NohzMask, stopped == member, || {
-        format!("its tick is stopped: {stopped}, it is in the mask: {member}")
-    })?;
-    queue.require(Invariant::NohzMask, !member || s.active.contains(cpu), || "it takes no tasks".into())?;
-    let (count, members) = (s.nohz.nr_cpus as usize, s.nohz.idle_cpus.len());
-    queue.require(Invariant::NohzMask, count == members, || format!("{members} in the mask, {count} counted"))
+fn nohz(s: &Scheduler) -> Result<(), Violation> {
+    let mut members = 0;
+    for cpu in s.cpus.ids() {
+        let queue = Queue::of(s, s.cpus[cpu].root);
+        let (stopped, member) = (s.cpus[cpu].balance.nohz_tick_stopped, s.nohz.idle_cpus.contains(cpu));
+        members += u32::from(member);
+        queue.require(Invariant::NohzMask, stopped == member, || {
+            format!("its tick is stopped: {stopped}, it is in the mask: {member}")
+        })?;
+        queue
+            .require(Invariant::NohzMask, !member || s.active.contains(cpu), || "it takes no tasks".into())?;
+    }
+    let counted = s.nohz.nr_cpus;
+    // Of no CPU in particular.
+    let first = Queue::of(s, s.cpus[CpuId(0)].root);
+    first.require(Invariant::NohzMask, counted == members, || {
+        format!("{members} in the mask, {counted} counted")
+    })
 }
 
 fn busy_cpus(s: &Scheduler) -> Result<(), Violation> {
