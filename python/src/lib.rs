@@ -11,6 +11,7 @@ mod columns;
 mod comparison;
 mod error;
 mod events;
+mod file;
 mod follow;
 mod latency;
 mod replay;
@@ -33,6 +34,8 @@ mod _engine {
     use crate::case::{Case, Outcome};
     #[pymodule_export]
     use crate::comparison::{Comparison, compare};
+    #[pymodule_export]
+    use crate::file::put;
     #[pymodule_export]
     use crate::replay::{Replay, replay};
     #[pymodule_export]

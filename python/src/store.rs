@@ -2,18 +2,17 @@
 //! The result store of studies.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::process;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use zerolag_study::file::NewFile;
 use zerolag_study::store::{self, Begin, StoreError};
 
 use crate::case::{Case, Outcome};
 use crate::error::raise;
+use crate::file::wrong;
 
 /// Results in one SQLite file (docs/store.md), or in memory without a path.
 ///
@@ -57,13 +56,6 @@ impl Store {
             None => Err(PyValueError::new_err("the store is closed")),
         })
     }
-}
-
-/// Where a file is written before it is put in its place.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", process::id()));
-    path.with_file_name(name)
 }
 
 #[pymethods]
@@ -123,24 +115,14 @@ impl Store {
 
     /// The same, to a file, which appears whole or not at all.
     fn write_csv(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let named = |e: std::io::Error| PyOSError::new_err(format!("{}: {e}", path.display()));
-        let part = beside(&path);
+        let named = |e| wrong(&path, &e);
         self.with(py, |store| {
-            let write = || {
-                let mut out = BufWriter::new(File::create(&part).map_err(named)?);
-                store.write_csv(&mut out).map_err(|e| match e {
-                    StoreError::Io { error, .. } => named(error),
-                    other => raise(&other),
-                })?;
-                out.flush().map_err(named)?;
-                drop(out);
-                fs::rename(&part, &path).map_err(named)
-            };
-            let outcome = write();
-            if outcome.is_err() {
-                let _ = fs::remove_file(&part);
-            }
-            outcome
+            let mut file = NewFile::create(&path).map_err(named)?;
+            store.write_csv(&mut file).map_err(|e| match e {
+                StoreError::Io { error, .. } => named(error),
+                other => raise(&other),
+            })?;
+            file.finish().map_err(named)
         })
     }
 

@@ -264,30 +264,39 @@ with distributed.Client(scheduler_file=sys.argv[1]) as client:
 
 
 def test_whatever_is_killed_when_one_can_go_on_to_the_same_rows(tmp_path, clusters):
-    """ZEROLAG_KILLS=50 is the long form."""
+    """ZEROLAG_KILLS=50 is the long form: some seconds a kill, in which Python starts again."""
     path, store = sweep_file(tmp_path, seeds=20, duration="1s"), tmp_path / "c.sqlite"
+    whole = alone(tmp_path, path)
     chance = random.Random(1)
-    kills = {"client": 0, "worker": 0, "scheduler": 0}
-    while sum(kills.values()) < int(os.environ.get("ZEROLAG_KILLS", "3")):
+    client, kills, wholes = None, 0, 0
+    while kills < int(os.environ.get("ZEROLAG_KILLS", "3")):
         cluster = clusters.whole(2)
-        client = subprocess.Popen(
-            [sys.executable, "-c", CLIENT, str(cluster.file), str(path), str(store)], stderr=subprocess.DEVNULL
-        )
-        wait(lambda: os.path.exists(f"{store}-wal") or client.poll() is not None)
+        if client is None:
+            command = [sys.executable, "-c", CLIENT, str(cluster.file), str(path), str(store)]
+            client = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+            wait(lambda: os.path.exists(f"{store}-wal") or client.poll() is not None)
         time.sleep(chance.uniform(0, 0.5))
-        if client.poll() is not None:
-            # It was faster: begin anew.
-            store.unlink(missing_ok=True)
-            continue
-        victim = ("client", "worker", "scheduler")[sum(kills.values()) % 3]
-        kills[victim] += 1
-        {"client": client, "worker": cluster.workers[-1], "scheduler": cluster.scheduler}[victim].kill()
-        if victim == "scheduler":
-            assert client.wait(timeout=60) in (0, 1)
+        if client.poll() is None:
+            victim = ("client", "worker", "scheduler")[kills % 3]
+            {"client": client, "worker": cluster.workers[-1], "scheduler": cluster.scheduler}[victim].kill()
+            kills += 1
+            if victim == "worker":
+                # The client goes on with the other.
+                cluster.workers[-1].wait()
+                continue
+            assert client.wait(timeout=60) in {"client": (-signal.SIGKILL,), "scheduler": (0, 1)}[victim]
+        if client.returncode == 0:
+            # It has come to its end: begin anew.
+            assert rows(store) == whole
+            store.unlink()
+            wholes += 1
+        client = None
+    if client is not None:
         client.kill()
         client.wait()
     zerolag.sweep(path, store, resume=True)
-    assert rows(store) == alone(tmp_path, path)
+    assert rows(store) == whole
+    print(f"{kills} kills, {wholes + 1} sweeps to their end")
 
 
 def test_tasks_are_as_long_as_they_should_be_and_short_at_the_end():

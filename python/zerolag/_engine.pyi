@@ -31,6 +31,7 @@ __all__ = [
     "__version__",
     "benchmark",
     "compare",
+    "put",
     "replay",
     "run",
     "run_all",
@@ -160,6 +161,7 @@ class Replay:
     def latencies(self) -> _ReplayLatencies: ...
     def to_json(self) -> str: ...
 
+def put(path: _Path, text: str) -> None: ...
 def replay(
     recording: _Path,
     *,

@@ -9,12 +9,14 @@ use std::{fmt, fs, io};
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use zerolag_core::features::FeatureError;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::topology::Topology;
 use zerolag_sim::duration;
 use zerolag_sim::input::{self, Demands, Input, InputError};
 use zerolag_sim::machines::{self, MachineError, form};
 use zerolag_sim::scenario::Overrides;
+use zerolag_sim::setting::{SettingError, SettingFault};
 
 use crate::choice::{self, ChoiceError, Key};
 
@@ -84,6 +86,8 @@ pub enum CaseError {
         error: InputError,
         /// What was chosen.
         chosen: Chosen,
+        /// The choice without which it would not be, if there is one.
+        because: Option<Key>,
     },
 }
 
@@ -119,8 +123,23 @@ impl CaseError {
                 error.assignment.split('=').next().map(Culprit::Set)
             }
             Self::Input { error: InputError::NoTime(_), .. } => Some(Culprit::Key(&Key::Duration)),
+            Self::Input { because: Some(key), .. } => Some(Culprit::Key(key)),
             _ => None,
         }
+    }
+
+    /// The setting that the case's kernel does not have, though others do.
+    pub fn foreign(&self) -> Option<Key> {
+        let Self::Input { error: InputError::Setting(SettingError { assignment, fault }), .. } = self else {
+            return None;
+        };
+        let foreign = matches!(
+            fault,
+            SettingFault::NoTunable { .. }
+                | SettingFault::NoRule { .. }
+                | SettingFault::NotInKernel(FeatureError::Elsewhere { .. })
+        );
+        foreign.then(|| Key::Set(assignment.split('=').next().unwrap_or_default().to_owned()))
     }
 }
 
@@ -218,6 +237,34 @@ impl Case {
     /// # Errors
     /// The first thing that is wrong with it.
     pub fn seal(&self) -> Result<Sealed, CaseError> {
+        self.read().map_err(|error| self.blame(error))
+    }
+
+    /// The error of the choice that a scenario is wrong by. What is chosen in the scenario's own text does not stand
+    /// there for the user, so that its place would lead astray.
+    fn blame(&self, error: CaseError) -> CaseError {
+        let CaseError::Input { error: InputError::Scenario(wrong), chosen, .. } = error else { return error };
+        // Lines move with what is chosen, so the place is no part of it.
+        let said = wrong.fault.to_string();
+        let differs = |key: &&Key| {
+            let mut without = self.clone();
+            without.choices.remove(*key);
+            match without.read() {
+                Err(CaseError::Input { error: InputError::Scenario(other), .. }) => {
+                    other.fault.to_string() != said
+                }
+                other => other.is_ok(),
+            }
+        };
+        // Those in the text first: others may be what the scenario needs to be read at all.
+        let because = self.choices.keys().rev().find(differs).cloned();
+        match because {
+            Some(key @ (Key::Cgroup { .. } | Key::Workload { .. })) => self.value_error(&key, &wrong.fault),
+            because => CaseError::Input { error: InputError::Scenario(wrong), chosen, because },
+        }
+    }
+
+    fn read(&self) -> Result<Sealed, CaseError> {
         let machine = self.machine()?;
         let machine_text = machine.as_ref().map(|m| Arc::from(form::write(m).into_bytes()));
         let demands = self.demands(machine)?;
@@ -228,8 +275,11 @@ impl Case {
             read.lock().map(|mut files| files.insert(name.into(), bytes.clone())).ok();
             Ok(bytes.to_vec())
         };
-        input::read(&self.file, &text, &demands, &files)
-            .map_err(|error| CaseError::Input { error, chosen: Chosen(self.chosen().into()) })?;
+        input::read(&self.file, &text, &demands, &files).map_err(|error| CaseError::Input {
+            error,
+            chosen: Chosen(self.chosen().into()),
+            because: None,
+        })?;
         let files = read.into_inner().unwrap_or_default();
         let mut sealed = Sealed {
             case: self.clone(),
@@ -307,8 +357,12 @@ impl Sealed {
             let file = self.files.get(name).ok_or(io::ErrorKind::NotFound)?;
             Ok(file.to_vec())
         };
-        input::read(&self.case.file, &self.text, &demands, &files)
-            .map_err(|error| CaseError::Input { error, chosen: Chosen(self.case.chosen().into()) })
+        let chosen = || Chosen(self.case.chosen().into());
+        input::read(&self.case.file, &self.text, &demands, &files).map_err(|error| CaseError::Input {
+            error,
+            chosen: chosen(),
+            because: None,
+        })
     }
 
     /// Keys are in alphabetical order whether or not maps keep their order, so that the text is always the same.
@@ -406,7 +460,12 @@ mod tests {
             ("duration", "5", "the unit is missing"),
             ("set:base_slise", "3ms", "did you mean 'base_slice'?"),
             ("workload:b:nice", "3", "dir/hog.toml: the scenario has no workload 'b'; it has: a"),
-            ("workload:a:nice", "30", "(with workload:a:nice=30)"),
+            (
+                "workload:a:nice",
+                "30",
+                "workload:a:nice = 30: 'nice' is 30; accepted: an integer from -20 to 19",
+            ),
+            ("workload:a:slise", "3ms", "workload:a:slise = 3ms: unknown key 'slise' in workload 1 (did you"),
         ] {
             let error = chosen(&[(key, value)]).unwrap_err().to_string();
             assert!(error.contains(said), "{key}: {error}");

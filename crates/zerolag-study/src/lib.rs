@@ -15,7 +15,7 @@
 //!   it, for a single run that is followed ([`follow`]) event by event.
 //! * [`replay`] is a recording beside its replays.
 //! * [`benchmark`] is a single run of a model alone; [`values`] is what the scheduler has at a moment.
-//! * [`study`] does many, on worker threads; [`store`] keeps what came out.
+//! * [`study`] does many, on worker threads; [`store`] keeps what came out; a [`file`] is written whole or not at all.
 //! * [`stats`] compares samples, [`comparison`] whole cases.
 //! * [`sweep`] reads which cases to run from a file; [`reproduce`] runs what others have published.
 //!
@@ -31,6 +31,7 @@ pub mod case;
 pub mod choice;
 pub mod comparison;
 pub mod figures;
+pub mod file;
 pub mod follow;
 pub mod linux;
 mod nodes;

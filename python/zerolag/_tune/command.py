@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Optional
 
@@ -76,6 +75,7 @@ def _tune(options: argparse.Namespace) -> int:
         print(f"zerolag: {error}: zerolag tune needs Optuna; pip install 'zerolag[tune]'", file=sys.stderr)
         return BAD_INPUT
     from zerolag import ProgressBar, Store, Tuning
+    from zerolag._engine import put
     from zerolag._tune.answer import confirm
     from zerolag._tune.search import Search
     from zerolag.errors import Error
@@ -108,21 +108,6 @@ def _tune(options: argparse.Namespace) -> int:
         if answer.best is not None:
             print(f"\nTo set candidate {answer.best['number']} (others: --commands N):\n\n{answer.commands()}", end="")
     return DONE if answer.best is not None else NOT_REACHED
-
-
-def put(path: Path, text: str) -> None:
-    """Writes a file that appears whole or not at all."""
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-        try:
-            file.write(text)
-            file.flush()
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(file.name, 0o666 & ~mask)
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
 
 
 def run(words: Optional[list[str]] = None) -> None:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `zerolag compare`: many runs of several cases, and how these differ.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use zerolag_core::units::Nanos;
-use zerolag_study::case::{Case, Sealed};
+use zerolag_study::case::{Case, CaseError, Sealed};
 use zerolag_study::choice::Key;
 use zerolag_study::comparison::{self, Cell, Row};
 use zerolag_study::stats::Interval;
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &low::Compare, out: &mut dyn Write) -> Result<(), Failur
             "there is only one case, and nothing to compare it with: name another file, or --vary something",
         ));
     }
-    let sealed = cases.iter().map(Case::seal).collect::<Result<Vec<Sealed>, _>>().map_err(Failure::input)?;
+    let sealed = sealed(cases, args)?;
     for (at, case) in sealed.iter().enumerate() {
         if let Some(first) = sealed[..at].iter().position(|other| other.hash() == case.hash()) {
             return Err(Failure::input(format_args!(
@@ -50,6 +51,39 @@ pub(crate) fn run(args: &low::Compare, out: &mut dyn Write) -> Result<(), Failur
     let verdict = study::verdict(&study, &store);
     store.close().map_err(study::refused)?;
     verdict
+}
+
+/// The cases, checked. A setting that is varied together with the kernel is left out where the kernel does not have
+/// it: then there is one case in place of one for each of its values.
+fn sealed(cases: Vec<Case>, args: &low::Compare) -> Result<Vec<Sealed>, Failure> {
+    let varied = |key: &Key| args.vary.iter().any(|v| v.split('=').next() == Some(&key.to_string()));
+    let mut sealed: Vec<Sealed> = Vec::new();
+    let mut left_out: BTreeMap<(Key, Option<String>), CaseError> = BTreeMap::new();
+    for mut case in cases {
+        let whole = case.choices.len();
+        let fits = loop {
+            let error = match case.seal() {
+                Ok(fits) => break fits,
+                Err(error) => error,
+            };
+            let Some(key) = error.foreign().filter(|key| varied(key) && varied(&Key::Kernel)) else {
+                return Err(Failure::input(error));
+            };
+            case.choices.remove(&key);
+            left_out.entry((key, case.choices.get(&Key::Kernel).cloned())).or_insert(error);
+        };
+        let again = || sealed.iter().any(|other| other.hash() == fits.hash());
+        if case.choices.len() == whole || !again() {
+            sealed.push(fits);
+        }
+    }
+    for ((key, _), error) in left_out {
+        if !sealed.iter().any(|case| case.case().choices.contains_key(&key)) {
+            return Err(Failure::input(error));
+        }
+        eprintln!("zerolag: {error}: there it is left out");
+    }
+    Ok(sealed)
 }
 
 /// Every file with every combination of what varies, the first file and the first values first.

@@ -33,6 +33,29 @@ fn kernels_are_compared_in_a_table() {
 }
 
 #[test]
+fn a_setting_that_one_of_the_kernels_does_not_have_is_left_out_there() {
+    let slices = ["--vary", "set:base_slice=1ms,3ms", "--metric", "job share"];
+    let output = run(&two_kernels(&slices));
+    let (text, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let cases: Vec<&str> = text.lines().skip(1).take(4).collect();
+    assert_eq!(
+        cases,
+        [
+            "A  kernel=6.1 duration=200ms",
+            "B  kernel=6.12 duration=200ms set:base_slice=1ms",
+            "C  kernel=6.12 duration=200ms set:base_slice=3ms",
+            ""
+        ]
+    );
+    assert!(said.contains("Linux 6.1 has no tunable base_slice"), "{said}");
+    // A slip is a slip if no kernel has it, or the kernel does not vary.
+    let refused =
+        refusal(&["compare", SERVICE, "--vary", "kernel=6.1,4.6", "--vary", "set:base_slice=1ms,3ms"]);
+    assert!(refused.contains("has no tunable base_slice"), "{refused}");
+    refusal(&["compare", SERVICE, "--kernel", "6.1", "--vary", "set:base_slice=1ms,3ms"]);
+}
+
+#[test]
 fn the_same_bytes_at_any_number_of_jobs() {
     let one = run(&two_kernels(&["--json", "--jobs", "1"]));
     assert_eq!(one, run(&two_kernels(&["--json", "--jobs", "3"])));

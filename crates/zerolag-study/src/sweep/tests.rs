@@ -108,6 +108,16 @@ fn what_is_no_sweep_is_refused_with_its_place() {
             &format!("{HEAD}[[axis]]\nkey = \"workload:z:nice\"\nvalues = [1]\n"),
             "no workload 'z'; it has: x, hog",
         ),
+        (
+            &format!("{HEAD}[[axis]]\nkey = \"workload:hog:nice\"\nvalues = [0, 30]\n"),
+            "sweep.toml:4:7: workload:hog:nice = 30: 'nice' is 30; accepted: an integer from -20 to 19",
+        ),
+        (
+            &format!(
+                "{HEAD}[choices]\nkernel = \"6.1\"\n[[axis]]\nkey = \"cgroup:/a:cpu.wait\"\nvalues = [3]\n"
+            ),
+            "sweep.toml:6:7: cgroup:/a:cpu.wait = 3: unknown key 'cpu.wait'",
+        ),
         (&format!("{HEAD}[[axis]]\nkey = \"seed\"\nvalues = [1]\n"), "unknown key 'seed' in what can vary"),
         (
             &format!("{HEAD}[[axis]]\nkey = \"set:base_slice\"\nfrom = \"1ms\"\nto = 3\nsteps = 2\n"),

@@ -122,7 +122,7 @@ fn what_is_no_tuning_is_refused_with_its_place() {
             format!(
                 "{HEAD}[choices]\nduration = \"1s\"\n[[axis]]\nkey = \"workload:hog:nice\"\nfrom = 0\nto = 30\n{WISH}"
             ),
-            "workload:hog:nice=30",
+            "t.toml:6:7: workload:hog:nice = 30: 'nice' is 30; accepted: an integer from -20",
         ),
         (format!("{HEAD}{AXIS}{AXIS}{WISH}"), "'set:base_slice' is chosen twice"),
         (format!("{HEAD}{AXIS}[[constraint]]\nmetric = \"x wake-up p99\"\n"), "has no 'at_most'"),

@@ -20,7 +20,7 @@ pub(crate) struct Compare {
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Vary something: kernel, machine, duration, set:NAME, cgroup:PATH:KEY or workload:NAME:KEY. May be given
-    /// several times; then all combinations are run.
+    /// several times; then all combinations are run, each kernel with those settings that it has.
     #[arg(long, value_name = "KEY=VALUE,VALUE…")]
     pub(crate) vary: Vec<String>,
     /// How many seeds each is run with.
@@ -58,5 +58,6 @@ many figures, one in twenty is significant by chance alone. Figures that are 0 e
 
 Examples:
   zerolag compare scenarios/batch-and-service.toml --vary kernel=6.1,6.12
+  zerolag compare scenarios/groups.toml --vary kernel=6.1,6.12 --vary set:base_slice=1ms,3ms
   zerolag compare scenarios/groups.toml --vary set:base_slice=1ms,3ms,9ms --metric '*wake-up*' --repeat 20
   zerolag compare before.toml after.toml --jobs 4 --store results.sqlite --csv results.csv";

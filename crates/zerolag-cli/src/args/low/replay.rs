@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use zerolag_core::cpu_set::CPUS_MAX;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::units::Nanos;
 
@@ -49,7 +50,7 @@ pub(crate) struct Replay {
     #[arg(long = "slice", value_name = "PATTERN=TIME")]
     pub(crate) slices: Vec<String>,
     /// What if the machine had so many equal CPUs?
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=CPUS_MAX as i64))]
     pub(crate) cpus: Vec<u16>,
     /// Replay so many times, with ticks that come a few microseconds earlier or later, as they did in the
     /// recording, and show between which shares the replays come out: so much is chance.
