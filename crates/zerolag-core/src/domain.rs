@@ -56,7 +56,7 @@ use crate::cpu_set::CpuSet;
 use crate::ids::{CapacityId, CpuId, DomainId, Id, IdVec, RootId, SchedGroupId, SharedId, SpanId};
 
 /// What the CPUs of a domain have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DomainLevel {
     /// The core (`SMT`).
     Smt,
@@ -204,6 +204,8 @@ pub struct Domains {
     spans: IdVec<SpanId, CpuSet>,
     cpus: IdVec<CpuId, CpuDomains>,
     roots: IdVec<RootId, RootDomain>,
+    /// No level above the last-level cache is known any more; see [`DomainRules::forgets_nodes`].
+    forgot_nodes: bool,
 }
 
 impl Domains {

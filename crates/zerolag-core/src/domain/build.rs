@@ -28,6 +28,7 @@ impl<'a> Build<'a> {
     pub(super) fn partition(
         input: &'a DomainInput<'a>,
         partition: &'a CpuSet,
+        forgot_nodes: bool,
         free: &impl Fn(CpuId) -> u32,
         cpu_capacity: &mut IdVec<CpuId, u32>,
     ) -> (Domains, DomainStates) {
@@ -40,7 +41,7 @@ impl<'a> Build<'a> {
             states: DomainStates::default(),
             chains: (0..cpus).map(|_| Vec::new()).collect(),
         };
-        build.stack_levels();
+        build.stack_levels(forgot_nodes);
         build.build_groups();
         if input.rules.numa_imbalance {
             build.allow_numa_imbalance();
@@ -52,8 +53,11 @@ impl<'a> Build<'a> {
     }
 
     /// A domain per CPU and level, up to the first that spans the partition.
-    fn stack_levels(&mut self) {
-        let levels = levels::levels(self.input, self.partition, &mut self.spans);
+    fn stack_levels(&mut self, forgot_nodes: bool) {
+        let mut levels = levels::levels(self.input, self.partition, &mut self.spans);
+        if forgot_nodes {
+            levels.retain(|level| level.level <= DomainLevel::Cache);
+        }
         let everyone = self.spans.intern(self.partition.clone());
         let mut asymmetry = Asymmetry::new(self.input, self.partition);
         for cpu in self.partition.iter() {

@@ -126,16 +126,25 @@ impl Domains {
         cpu_capacity: &mut IdVec<CpuId, u32>,
     ) {
         let mut bed = Bed::new(input.topology.cpu_count());
+        let forgot_nodes = self.forgot_nodes;
         for partition in input.partitions.among(input.active) {
             match root_of(self, &partition) {
                 Some(kept) => bed.plant(kept, self, states),
                 None => {
-                    let (built, fresh) = Build::partition(input, &partition, &free, cpu_capacity);
+                    let (built, fresh) =
+                        Build::partition(input, &partition, forgot_nodes, &free, cpu_capacity);
                     bed.plant(RootId(0), &built, &fresh);
                 }
             }
         }
         (*self, *states) = bed.finish();
+        self.forgot_nodes = forgot_nodes;
+    }
+
+    /// A CPU comes online, beside those that are; to be told before the [rebuild](Self::rebuild) for it.
+    pub fn cpu_comes(&mut self, topology: &Topology, rules: &DomainRules, online: &CpuSet, cpu: CpuId) {
+        let beside = topology.package(cpu).and(online);
+        self.forgot_nodes |= rules.forgets_nodes && !beside.is_subset(topology.node(cpu));
     }
 
     /// No CPU is balanced with any other: every run queue is on the null domain.

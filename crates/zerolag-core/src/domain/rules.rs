@@ -40,6 +40,10 @@ pub struct DomainRules {
     /// domain of the level may balance for any of them (up to 4.11); later from the domain's own CPU, and only those
     /// may who see the group the same way.
     pub overlaps_from_first: bool,
+    /// A CPU that comes back to a package of several nodes makes the kernel forget the levels above the last-level
+    /// cache, so that nothing is balanced between nodes from then on: `set_cpu_sibling_map()` of x86 replaces all levels
+    /// by those within a node, to which the ones between nodes were added once, at boot (3.19 to 4.9).
+    pub forgets_nodes: bool,
     /// Some imbalance between nodes is allowed (5.18); before, none.
     pub numa_imbalance: bool,
     /// The computing power of a core with several threads, which they share equally (`smt_gain`, before 5.x).
@@ -79,6 +83,7 @@ impl DomainRules {
         asymmetry: true,
         spread_within_cache: true,
         overlaps_from_first: false,
+        forgets_nodes: false,
         numa_imbalance: true,
         smt_gain: None,
         load_indexes: false,
@@ -102,13 +107,16 @@ impl DomainRules {
         ..Self::LINUX_6_1
     };
 
-    /// Linux 4.6 to 4.11.
-    pub const LINUX_4_6: Self =
+    /// Linux 4.11.
+    pub const LINUX_4_11: Self =
         Self { spread_within_cache: false, overlaps_from_first: true, ..Self::LINUX_4_17 };
+
+    /// Linux 4.6.
+    pub const LINUX_4_6: Self = Self { forgets_nodes: true, ..Self::LINUX_4_11 };
 
     /// Linux 2.6.29 for x86. It calls the levels SIBLING, MC, CPU and NODE; one across all nodes, ALLNODES, is
     /// taken for another NODE.
-    pub const LINUX_2_6_29: Self = Self { package_name: "CPU", fixed_levels: true, ..Self::LINUX_4_6 };
+    pub const LINUX_2_6_29: Self = Self { package_name: "CPU", fixed_levels: true, ..Self::LINUX_4_11 };
 
     /// The kernel's name of a level.
     pub const fn level_name(&self, level: DomainLevel) -> &'static str {

@@ -259,3 +259,31 @@ fn kernels_of_the_4_x_series_have_their_own_parameters() {
     let juno = Topology::preset("juno-r2").unwrap();
     assert!(!Domains::boot(&juno, &DomainRules::LINUX_4_17, 250).0.asym_capacity_active());
 }
+
+/// The fourth bug of "a decade of wasted cores": packages of two nodes, CPU 5 goes and comes back.
+#[test]
+fn kernels_that_forget_nodes_balance_within_caches_only() {
+    for (rules, preset, levels) in [
+        (&DomainRules::LINUX_4_6, "opteron-64", ["SMT", "MC"].as_slice()),
+        (&DomainRules::LINUX_4_11, "opteron-64", &["SMT", "MC", "NUMA", "NUMA"]),
+        (&DomainRules::LINUX_4_6, "square-16", &["MC", "NUMA", "NUMA"]),
+    ] {
+        let topology = Topology::preset(preset).unwrap();
+        let (mut domains, mut states, mut capacity) = Domains::boot(&topology, rules, 250);
+        let all = topology.online();
+        let mut without = all.clone();
+        without.remove(CpuId(5));
+        for (active, comes) in [(&without, None), (all, Some(CpuId(5)))] {
+            if let Some(cpu) = comes {
+                domains.cpu_comes(&topology, rules, &without, cpu);
+            }
+            let (partitions, time) = (&Partitions::default(), TickTime::boot(250));
+            let input = DomainInput { topology: &topology, rules, online: active, active, partitions, time };
+            domains.rebuild(&mut states, &input, |c| topology.capacity(c).0, &mut capacity);
+        }
+        for cpu in topology.cpus() {
+            let names: Vec<_> = domains.chain(cpu).map(|d| rules.level_name(domains[d].level)).collect();
+            assert_eq!(names, levels, "{preset}, CPU {cpu}");
+        }
+    }
+}

@@ -58,7 +58,7 @@ pub(crate) const LINUX_4_11_UNPATCHED: Preset = Preset {
         load: LoadRules::LINUX_4_11,
         cfs: CfsRules::LINUX_4_11,
         reinstating: Reinstating::LINUX_4_11,
-        domains: DomainRules::LINUX_4_6,
+        domains: DomainRules::LINUX_4_11,
         balance: BalanceRules::LINUX_4_11,
         wake: WakeRules::LINUX_4_11,
         bandwidth: None,

@@ -57,6 +57,7 @@ impl Scheduler {
         if self.cpus.get(cpu).is_none() || self.online.contains(cpu) {
             return;
         }
+        self.domains.cpu_comes(&self.topology, &self.config.variants.domains, &self.online, cpu);
         self.online.insert(cpu);
         self.link_siblings();
         self.max_balance_interval = TickTime::max_interval(self.config.hz, self.online.len());

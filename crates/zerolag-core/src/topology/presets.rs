@@ -62,7 +62,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "opteron-64",
         about: "four sockets of two nodes of eight threads, most but not all nodes linked (AMD Opteron 6272)",
-        words: "cpus 64; nodes 8; smt 2; \
+        words: "cpus 64; nodes 8; smt 2; packageset 0-15; packageset 16-31; packageset 32-47; packageset 48-63; \
                 distance 0 1 16; distance 0 2 16; distance 0 3 22; distance 0 4 16; distance 0 5 22; \
                 distance 0 6 16; distance 0 7 22; distance 1 2 22; distance 1 3 16; distance 1 4 16; \
                 distance 1 5 22; distance 1 6 22; distance 1 7 16; distance 2 3 16; distance 2 4 16; \

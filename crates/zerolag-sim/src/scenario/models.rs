@@ -96,7 +96,7 @@ pub(super) fn all_over(parts: &[ModelPart]) -> Option<Instant> {
 }
 
 /// Watches all models of a scenario while it runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Watches {
     parts: Vec<(ModelPart, Option<Outcome>)>,
     /// There is nothing else to wait for.

@@ -2,7 +2,7 @@
 //! A configuration as data, and as the text of a scenario file.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use zerolag_core::features::Feature;
 use zerolag_core::kernel::Kernel;
@@ -100,7 +100,31 @@ pub enum Change {
     Task(String, &'static str, String),
 }
 
+/// What kind of configuration it is: cases of different kinds show different faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ingredients {
+    /// Tasks may not run everywhere.
+    pub bound: bool,
+    /// Some are in groups.
+    pub grouped: bool,
+    /// Something changes meanwhile.
+    pub changing: bool,
+    /// Some sleep, wait or end.
+    pub sleeping: bool,
+}
+
 impl Case {
+    /// What is in it.
+    pub fn ingredients(&self) -> Ingredients {
+        let sleeps = ["sleep", "timer", "acquire", "lock", "fork"];
+        Ingredients {
+            bound: self.works.iter().any(|w| w.cpus.is_some()),
+            grouped: self.works.iter().any(|w| w.group.is_some()),
+            changing: !self.changes.is_empty(),
+            sleeping: self.works.iter().any(|w| sleeps.iter().any(|verb| w.program.contains(verb))),
+        }
+    }
+
     /// How long it runs.
     pub const fn duration(&self) -> Nanos {
         Nanos(self.busy.0 + self.calm.0)
@@ -138,7 +162,7 @@ impl Case {
         text
     }
 
-    fn write(&self, out: &mut String) -> std::fmt::Result {
+    fn write(&self, out: &mut String) -> fmt::Result {
         writeln!(out, "kernel = \"{}\"", self.kernel)?;
         writeln!(out, "machine = \"{}\"", self.machine)?;
         writeln!(out, "duration = {}", time(self.duration()))?;
@@ -212,7 +236,7 @@ impl Work {
         self.name.trim_matches(|c: char| !c.is_ascii_digit()).parse().ok()
     }
 
-    fn write(&self, out: &mut String) -> std::fmt::Result {
+    fn write(&self, out: &mut String) -> fmt::Result {
         writeln!(out, "\n[[workload]]\nname = \"{}\"", self.name)?;
         if self.count != 1 {
             writeln!(out, "count = {}", self.count)?;
@@ -233,6 +257,19 @@ impl Work {
             writeln!(out, "slice = {}", time(slice))?;
         }
         writeln!(out, "program = \"{}\"", self.program)
+    }
+}
+
+impl fmt::Display for Ingredients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = [
+            (self.bound, "bound to some CPUs"),
+            (self.grouped, "groups"),
+            (self.changing, "changes"),
+            (self.sleeping, "sleepers"),
+        ];
+        let names: Vec<&str> = all.iter().filter(|(there, _)| *there).map(|&(_, name)| name).collect();
+        if names.is_empty() { f.write_str("hogs only") } else { f.write_str(&names.join(", ")) }
     }
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Draws a configuration. Most are small, so that a fault is easy to see; all are busy enough that tasks meet.
 
-use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::features::{Feature, Features};
-use zerolag_core::ids::CpuId;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::topology::Topology;
 use zerolag_core::units::Nanos;
@@ -40,8 +38,8 @@ pub struct Space {
     /// Machines: presets; at least one.
     pub machines: Vec<String>,
     /// Nothing but tasks of equal rights that may run anywhere, or all of them on some memory nodes only, in groups
-    /// of equal weight: no task gets less than its due because somebody asked for that. Nothing changes, and
-    /// switches are as the kernel has them.
+    /// of equal weight: no task gets less than its due because somebody asked for that. Switches are as the kernel
+    /// has them, and nothing changes but that CPUs go and come back in the first half of [`Case::busy`].
     pub equal: bool,
 }
 
@@ -71,17 +69,17 @@ pub fn mutate(case: &Case, seed: u64, space: &Space) -> Case {
     case
 }
 
-struct Draw {
-    chance: Stream,
-    equal: bool,
+pub(super) struct Draw {
+    pub(super) chance: Stream,
+    pub(super) equal: bool,
 }
 
 impl Draw {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.chance.below(bound as u64) as usize
     }
 
-    fn one_in(&mut self, n: usize) -> bool {
+    pub(super) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
@@ -90,7 +88,7 @@ impl Draw {
     }
 
     /// From `low` to `high`, every order of magnitude as likely as any other.
-    fn spread(&mut self, low: u64, high: u64) -> u64 {
+    pub(super) fn spread(&mut self, low: u64, high: u64) -> u64 {
         let (from, to) = (low.ilog2(), high.ilog2());
         let bits = from + self.below((to - from + 1) as usize) as u32;
         let floor = 1 << bits;
@@ -121,15 +119,16 @@ impl Draw {
         };
         // Between half a task and four tasks a CPU, so that there are idle CPUs as well as queues.
         let tasks = (1 + self.below(cpus * 4)).max(cpus / 2).min(80) as u32;
-        let mut left = tasks;
-        while left > 0 {
-            let count = (1 + self.below(4) as u32).min(left);
-            let work = self.work(case.works.len(), count, cpus, &case.groups);
-            case.works.push(work);
-            left -= count;
-        }
-        if self.equal && self.one_in(3) {
-            self.bind(&mut case);
+        if self.equal {
+            self.equal_works(&mut case, cpus);
+        } else {
+            let mut left = tasks;
+            while left > 0 {
+                let count = (1 + self.below(4) as u32).min(left);
+                let work = self.work(case.works.len(), count, cpus, &case.groups);
+                case.works.push(work);
+                left -= count;
+            }
         }
         let changes = if self.equal { 0 } else { self.below(12) };
         for _ in 0..changes {
@@ -138,8 +137,8 @@ impl Draw {
                 case.changes.push((at, change));
             }
         }
-        if !self.equal && cpus > 1 && self.one_in(4) {
-            self.hotplug(&mut case, cpus);
+        if cpus > 1 && self.one_in(4) {
+            if self.equal { self.come_back(&mut case, cpus) } else { self.hotplug(&mut case, cpus) }
         }
         case.changes.sort_by_key(|(at, _)| *at);
         case
@@ -211,7 +210,7 @@ impl Draw {
         Limit { quota_us: (period_us * (1 + self.chance.below(200)) / 100).max(1_000), period_us }
     }
 
-    fn work(&mut self, number: usize, count: u32, cpus: usize, groups: &[Group]) -> Work {
+    pub(super) fn work(&mut self, number: usize, count: u32, cpus: usize, groups: &[Group]) -> Work {
         Work {
             name: format!("w{number}x"),
             count,
@@ -242,7 +241,7 @@ impl Draw {
     }
 
     /// Nobody waits for ever: who waits for somebody is woken by somebody who sleeps or runs only.
-    fn program(&mut self, number: usize) -> String {
+    pub(super) fn program(&mut self, number: usize) -> String {
         let run = self.spread(10_000, 20_000_000);
         let rest = self.spread(10_000, 20_000_000);
         match self.below(9) {
@@ -261,23 +260,12 @@ impl Draw {
         }
     }
 
-    /// Lets all tasks run on some memory nodes only, or on any.
-    fn bind(&mut self, case: &mut Case) {
-        let machine = Topology::preset(&case.machine).expect("the names are presets");
-        let mut bound = CpuSet::new();
-        for _ in 0..=self.below(3) {
-            let cpu = CpuId(self.below(machine.cpu_count()) as u32);
-            machine.node(cpu).iter().for_each(|cpu| bound.insert(cpu));
-        }
-        let cpus = (bound.len() < machine.cpu_count() && !self.one_in(4)).then(|| bound.to_string());
-        case.works.iter_mut().for_each(|work| work.cpus.clone_from(&cpus));
-    }
-
     /// Changes one thing about the tasks.
     fn mutate(&mut self, case: &mut Case) {
         let cpus = cpus_of(&case.machine);
         let at = self.below(case.works.len());
         match self.below(8) {
+            _ if self.equal && self.one_in(2) => self.mutate_equal(case, cpus),
             0 | 1 if case.works.iter().map(|w| w.count).sum::<u32>() < 4 * cpus as u32 => {
                 // A name of its own: numbers of those that were taken away are not used again.
                 let number = case.works.iter().filter_map(|w| w.number()).max().map_or(0, |n| n + 1);

@@ -16,6 +16,9 @@
 //! safety is asked for: no invariant breaks. In the second, [`Case::calm`], nothing changes any more, and
 //! something good has to happen as well: who waits gets its turn.
 //!
+//! Where no task is to have more rights than another ([`Space::equal`]), other things are drawn: what a machine
+//! is used for, and not what it can be made to do.
+//!
 //! A [`mutate`]d case differs in a few things from another: for a search that keeps what is worse than before.
 //!
 //! Properties: the same seed draws the same case; every case drawn is accepted by the reader of scenarios;
@@ -23,10 +26,11 @@
 
 mod case;
 mod draw;
+mod equal;
 mod liveness;
 mod shrink;
 
-pub use case::{Case, Change, Group, Limit, Work};
+pub use case::{Case, Change, Group, Ingredients, Limit, Work};
 pub use draw::{Space, draw, mutate};
 pub use liveness::{Liveness, Overdue, Verdict};
 pub use shrink::shrink;

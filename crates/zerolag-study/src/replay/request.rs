@@ -11,12 +11,13 @@ use zerolag_core::kernel::Kernel;
 use zerolag_core::topology::Topology;
 use zerolag_sim::machines::{self, MachineError};
 use zerolag_sim::replay::{self, Context, Options, Replay};
-use zerolag_sim::scenario::{Overrides, ScenarioError};
+use zerolag_sim::scenario::{Overrides, ScenarioError, Watches};
 use zerolag_sim::setting::{self, SettingError};
 use zerolag_sim::sim::{RecordedError, Sim, Stop};
 use zerolag_trace::metrics::Metrics;
 
 use super::{Change, ChangeError, Comparison, Recording, Replayed};
+use crate::follow::{Follower, Listener};
 
 /// A context file (see [`replay::context`]).
 #[derive(Clone, Debug)]
@@ -233,20 +234,32 @@ impl<H> Series<'_, H> {
         let options = Options { duration: recording.limit, repetition };
         let replay = Replay::new(&recording.history, &recording.tasks, context, options);
         let mut sim = replay.simulate().map_err(ReplayError::from)?;
-        let mut metrics = Metrics::new();
-        let begin = replay.begin();
-        let mut events = Vec::new();
-        while sim.step(replay.end(), &mut |event: &SchedEvent| events.push(*event)) {
-            for event in events.drain(..).filter(|event| event.time >= begin) {
-                metrics.feed(&event);
-                heard(Heard { number: *number, replay: &replay, event: &event, sim: &sim })?;
-            }
-        }
+        let mut ear = Ear { metrics: Metrics::new(), number: *number, replay: &replay, heard };
+        Follower::new(Watches::default()).run_until(&mut sim, replay.end(), &mut ear)?;
+        let mut metrics = ear.metrics;
         if let Some(Stop::Livelock { name, at, .. }) = sim.stop() {
             return Err(ReplayError::Livelock(name.clone(), *at).into());
         }
         metrics.advance(replay.end());
         *number += 1;
         Ok(Replayed::new(replay, &sim, &metrics.summary(), recording.has_wakeups))
+    }
+}
+
+/// Listens to one replay, from the beginning of the recording on.
+struct Ear<'r, H> {
+    metrics: Metrics,
+    number: u64,
+    replay: &'r Replay,
+    heard: &'r mut H,
+}
+
+impl<E, H: FnMut(Heard<'_>) -> Result<(), E>> Listener<E> for Ear<'_, H> {
+    fn event(&mut self, event: &SchedEvent, sim: &Sim) -> Result<(), E> {
+        if event.time < self.replay.begin() {
+            return Ok(());
+        }
+        self.metrics.feed(event);
+        (self.heard)(Heard { number: self.number, replay: self.replay, event, sim })
     }
 }

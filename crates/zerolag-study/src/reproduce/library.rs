@@ -48,6 +48,7 @@ pub(super) const FILES: &[(&str, &[u8])] = files![
     "wasted-cores.toml",
     "wasted-cores/group-construction.toml",
     "wasted-cores/group-imbalance.toml",
+    "wasted-cores/missing-domains.toml",
     "wasted-cores/overload-on-wakeup.toml",
 ];
 

@@ -171,6 +171,8 @@ pub struct Summary {
     pub idle_while_overloaded: Nanos,
     /// CPU time lost to that: in each moment as many CPUs as could have been put to work.
     pub idle_while_overloaded_cpu: Nanos,
+    /// Of that, what tasks could have used that waited where a wake-up had put them, and had not been moved since.
+    pub idle_while_overloaded_woken: Nanos,
 }
 
 impl Summary {
@@ -214,9 +216,8 @@ impl Metrics {
                     task.waking_since.get_or_insert(now);
                 }
             }
-            EventKind::Wakeup { task, target } | EventKind::WakeupNew { task, target } => {
-                self.wakeup(now, task, target);
-            }
+            EventKind::Wakeup { task, target } => self.wakeup(now, task, target, true),
+            EventKind::WakeupNew { task, target } => self.wakeup(now, task, target, false),
             EventKind::Migrate { task, to, .. } => {
                 self.task(task).figures.migrations += 1;
                 self.overload.moves(task, to);
@@ -286,7 +287,7 @@ impl Metrics {
             if prev_state.is_runnable() {
                 task.figures.preempted += 1;
                 task.preempted_since = Some(now);
-                self.overload.waits(id, cpu);
+                self.overload.waits(id, cpu, false);
             } else {
                 task.figures.voluntary += 1;
                 self.overload.waits_no_more(id);
@@ -327,13 +328,13 @@ impl Metrics {
         }
     }
 
-    fn wakeup(&mut self, now: Instant, id: TaskId, target: CpuId) {
+    fn wakeup(&mut self, now: Instant, id: TaskId, target: CpuId, again: bool) {
         let task = self.task(id);
         if task.on.is_some() {
             (task.woken_since, task.waking_since) = (None, None);
         } else {
             task.woken_since.get_or_insert(now);
-            self.overload.waits(id, target);
+            self.overload.waits(id, target, again);
         }
     }
 
@@ -347,7 +348,7 @@ impl Metrics {
             }
         }
         let first = self.first.unwrap_or_default();
-        let (wall, cpu_time) = end.overload.totals();
+        let lost = end.overload.totals();
         Summary {
             first,
             span: self.last.saturating_since(first),
@@ -364,8 +365,9 @@ impl Metrics {
                 .filter(|(_, c)| c.current.is_some())
                 .map(|(i, c)| (i, c.figures))
                 .collect(),
-            idle_while_overloaded: wall,
-            idle_while_overloaded_cpu: cpu_time,
+            idle_while_overloaded: lost.wall,
+            idle_while_overloaded_cpu: lost.cpu_time,
+            idle_while_overloaded_woken: lost.woken,
         }
     }
 

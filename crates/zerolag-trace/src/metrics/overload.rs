@@ -15,14 +15,15 @@ use crate::dense::at;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overload {
     cpus: Vec<Cpu>,
-    /// Where each task waits.
-    waits_on: Vec<Option<CpuId>>,
+    /// Where each task waits, and since when it does: a wake-up, or something else.
+    waits_on: Vec<Option<Wait>>,
     idle_cpus: u32,
     /// Tasks that wait on CPUs that are busy.
     waiting: u32,
+    /// Of those, the ones that were put there when they woke up.
+    woken: u32,
     since: Instant,
-    wall: Nanos,
-    cpu_time: Nanos,
+    totals: Totals,
     bound: Option<Bound>,
 }
 
@@ -35,10 +36,28 @@ struct Bound {
     waiting: BTreeSet<TaskId>,
 }
 
+/// What was lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    /// Wall time with an idle CPU and a task waiting on a busy one.
+    pub(super) wall: Nanos,
+    /// CPU time lost: in each moment as many CPUs as could have been put to work.
+    pub(super) cpu_time: Nanos,
+    /// Of that, no more CPUs in each moment than tasks waited where a wake-up had put them.
+    pub(super) woken: Nanos,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    on: CpuId,
+    woken: bool,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Cpu {
     state: State,
     waiting: u32,
+    woken: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,8 +77,9 @@ impl Overload {
             let used =
                 self.bound.as_ref().map_or(self.idle_cpus.min(self.waiting), |bound| self.usable(bound));
             if used > 0 {
-                self.wall += passed;
-                self.cpu_time += Nanos(passed.0.saturating_mul(used.into()));
+                self.totals.wall += passed;
+                self.totals.cpu_time += Nanos(passed.0.saturating_mul(used.into()));
+                self.totals.woken += Nanos(passed.0.saturating_mul(used.min(self.woken).into()));
             }
         }
     }
@@ -73,7 +93,7 @@ impl Overload {
         let mut tasks = 0;
         for &task in &bound.waiting {
             let on = self.waits_on[task.index()];
-            if on.is_none_or(|on| self.cpus[on.index()].state != State::Busy) {
+            if on.is_none_or(|wait| self.cpus[wait.on.index()].state != State::Busy) {
                 continue;
             }
             let cpus = bound.cpus.get(task.index()).and_then(Option::as_ref);
@@ -103,30 +123,36 @@ impl Overload {
 
     /// Counts from now on.
     pub(super) fn restart(&mut self) {
-        (self.wall, self.cpu_time) = (Nanos::ZERO, Nanos::ZERO);
+        self.totals = Totals::default();
     }
 
-    /// `task` waits on `cpu`, wherever it waited before.
-    pub(super) fn waits(&mut self, task: TaskId, cpu: CpuId) {
+    /// `task` waits on `cpu`, wherever it waited before; it has `woken` up there or not.
+    pub(super) fn waits(&mut self, task: TaskId, cpu: CpuId, woken: bool) {
         self.waits_no_more(task);
-        *at(&mut self.waits_on, task) = Some(cpu);
+        *at(&mut self.waits_on, task) = Some(Wait { on: cpu, woken });
         if let Some(bound) = &mut self.bound {
             bound.waiting.insert(task);
         }
-        self.change(cpu, |c| c.waiting += 1);
+        self.change(cpu, |c| {
+            c.waiting += 1;
+            c.woken += u32::from(woken);
+        });
     }
 
     /// `task` is moved to `cpu`, if it waits.
     pub(super) fn moves(&mut self, task: TaskId, cpu: CpuId) {
         if at(&mut self.waits_on, task).is_some() {
-            self.waits(task, cpu);
+            self.waits(task, cpu, false);
         }
     }
 
     /// `task` runs, or is gone.
     pub(super) fn waits_no_more(&mut self, task: TaskId) {
-        if let Some(cpu) = at(&mut self.waits_on, task).take() {
-            self.change(cpu, |c| c.waiting -= 1);
+        if let Some(wait) = at(&mut self.waits_on, task).take() {
+            self.change(wait.on, |c| {
+                c.waiting -= 1;
+                c.woken -= u32::from(wait.woken);
+            });
             if let Some(bound) = &mut self.bound {
                 bound.waiting.remove(&task);
             }
@@ -138,21 +164,24 @@ impl Overload {
         self.change(cpu, |c| c.state = if busy { State::Busy } else { State::Idle });
     }
 
-    /// Wall time with an idle CPU and a task waiting on a busy one, and CPU time lost: in each moment as many
-    /// CPUs as could have been put to work.
-    pub(super) const fn totals(&self) -> (Nanos, Nanos) {
-        (self.wall, self.cpu_time)
+    /// What was lost since it began or was restarted.
+    pub(super) const fn totals(&self) -> Totals {
+        self.totals
     }
 
     /// Changes one CPU and keeps the sums.
     fn change(&mut self, cpu: CpuId, change: impl FnOnce(&mut Cpu)) {
         let cpu = at(&mut self.cpus, cpu);
-        let sums =
-            |c: &Cpu| (u32::from(c.state == State::Idle), if c.state == State::Busy { c.waiting } else { 0 });
-        let (idle_before, waiting_before) = sums(cpu);
+        let sums = |c: &Cpu| match c.state {
+            State::Unknown => (0, 0, 0),
+            State::Idle => (1, 0, 0),
+            State::Busy => (0, c.waiting, c.woken),
+        };
+        let before = sums(cpu);
         change(cpu);
-        let (idle, waiting) = sums(cpu);
-        self.idle_cpus = self.idle_cpus + idle - idle_before;
-        self.waiting = self.waiting + waiting - waiting_before;
+        let after = sums(cpu);
+        self.idle_cpus = self.idle_cpus + after.0 - before.0;
+        self.waiting = self.waiting + after.1 - before.1;
+        self.woken = self.woken + after.2 - before.2;
     }
 }

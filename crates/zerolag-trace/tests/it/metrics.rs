@@ -3,7 +3,7 @@
 
 use super::random_schedule::schedules;
 use proptest::prelude::*;
-use zerolag_core::event::EventKind::{self, Migrate, Runtime, Switch, Wakeup, Waking};
+use zerolag_core::event::EventKind::{self, Migrate, Runtime, Switch, Wakeup, WakeupNew, Waking};
 use zerolag_core::event::PrevState::{Runnable, Sleeping};
 use zerolag_core::event::SchedEvent;
 use zerolag_core::ids::{CpuId, TaskId};
@@ -92,21 +92,34 @@ fn where_switches_from_idle_are_lost_the_charges_count() {
 fn idle_while_overloaded_needs_an_idle_cpu_and_a_wait_behind_another_task() {
     let overload = |events: &[(u64, CpuId, EventKind)]| {
         let s = summary(events);
-        (s.idle_while_overloaded.0, s.idle_while_overloaded_cpu.0)
+        let woken = s.idle_while_overloaded_woken.0;
+        (s.idle_while_overloaded.0, s.idle_while_overloaded_cpu.0, woken)
     };
     let start = [(0, CPU0, idle_to(A)), (0, CPU1, to_idle(TaskId(2))), (0, CpuId(2), to_idle(TaskId(3)))];
     let b_wakes = (10, CPU1, Wakeup { task: B, target: CPU0 });
     let b_moves = (40, CPU1, Migrate { task: B, from: CPU0, to: CPU1 });
     let b_runs = (45, CPU1, idle_to(B));
     let end = (100, CPU1, to_idle(B));
-    assert_eq!(overload(&[&start[..], &[b_wakes, b_moves, b_runs, end]].concat()), (30, 30));
+    assert_eq!(overload(&[&start[..], &[b_wakes, b_moves, b_runs, end]].concat()), (30, 30, 30));
     // A third task behind the first: two idle CPUs could have helped, then one.
     let c_wakes = (20, CPU1, Wakeup { task: TaskId(4), target: CPU0 });
     let c_runs = (60, CPU0, Switch { prev: Some(A), prev_state: Sleeping, next: Some(TaskId(4)) });
-    assert_eq!(overload(&[&start[..], &[b_wakes, c_wakes, b_moves, b_runs, c_runs, end]].concat()), (50, 70));
+    assert_eq!(
+        overload(&[&start[..], &[b_wakes, c_wakes, b_moves, b_runs, c_runs, end]].concat()),
+        (50, 70, 70)
+    );
+    // Where a task has forked another that waits, or was preempted, nothing woke up.
+    let c_starts = (20, CPU1, WakeupNew { task: TaskId(4), target: CPU0 });
+    assert_eq!(
+        overload(&[&start[..], &[b_wakes, c_starts, b_moves, b_runs, c_runs, end]].concat()),
+        (50, 70, 30)
+    );
+    let b_preempts = (10, CPU0, Switch { prev: Some(A), prev_state: Runnable, next: Some(B) });
+    let b_sleeps = (60, CPU0, Switch { prev: Some(B), prev_state: Sleeping, next: Some(A) });
+    assert_eq!(overload(&[&start[..], &[b_wakes, b_preempts, b_sleeps, end]].concat()), (50, 50, 0));
     // On its way to an idle CPU a task does not wait behind anybody.
     let b_wakes_there = (10, CPU1, Wakeup { task: B, target: CPU1 });
-    assert_eq!(overload(&[&start[..], &[b_wakes_there, b_runs, end]].concat()), (0, 0));
+    assert_eq!(overload(&[&start[..], &[b_wakes_there, b_runs, end]].concat()), (0, 0, 0));
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! Where tasks and groups are: each in one place, and counted there.
 
 use alloc::format;
-use alloc::vec::Vec;
 
 use super::{Invariant, Queue, Violation};
 use crate::ids::{CpuId, Id, TaskId};
@@ -28,12 +27,15 @@ fn tasks(s: &Scheduler) -> Result<(), Violation> {
         s.cpus[cpu].rt.iter().for_each(&mut found);
         s.wake_lists[cpu].iter().copied().for_each(&mut found);
     }
-    let woken: Vec<TaskId> = s.wake_lists.iter().flat_map(|(_, list)| list.iter().copied()).collect();
+    let mut woken = alloc::vec![false; s.tasks.len()];
+    for (_, list) in s.wake_lists.iter() {
+        list.iter().for_each(|task| woken[task.index()] = true);
+    }
     for (id, task) in s.tasks.iter().filter(|(_, t)| t.state != TaskState::Dead) {
         let entity = &s.entities[task.entity];
         let queue = Queue::of(s, entity.queue);
         let here = (places[id.index()], s.queues[entity.queue].cpu, s.queues[entity.queue].group);
-        let meant = (u32::from(task.on_rq == OnRq::Queued || woken.contains(&id)), task.cpu, task.group);
+        let meant = (u32::from(task.on_rq == OnRq::Queued || woken[id.index()]), task.cpu, task.group);
         queue.require(Invariant::OnePlace, here == meant, || {
             format!("{id:?}: (places, CPU, group) {here:?}, and should be {meant:?}")
         })?;
