@@ -20,6 +20,7 @@ import zerolag
 WORKERS = 2
 SCENARIO = {
     "machine": "4cpu",
+    "duration": "1s",
     "workload": [{"name": "x", "count": 8, "program": "forever { run exponential(1ms); sleep exponential(500us) }"}],
 }
 
