@@ -130,7 +130,7 @@ def test_what_is_odd_is_told(tmp_path):
     [
         ({"kernel": "7.77"}, "kernel", "kernel = 7.77: there are "),
         ({"machine": "toaster"}, "machine", "toaster"),
-        ({"set": {"base_slise": "3ms"}}, "set:base_slise", "the nearest name is 'base_slice'"),
+        ({"set": {"base_slise": "3ms"}}, "set:base_slise", "did you mean 'base_slice'?"),
         ({"duration": "5"}, "duration", "the unit is missing"),
         ({"what_if": ["weight=/x=5"]}, "what_if", "weight /x: groups that the context has: none"),
         ({"what_if": ["nice=hog=99"]}, "what_if", "nice hog=99: nice levels are from -20 to 19"),
