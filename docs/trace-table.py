@@ -4,23 +4,35 @@
 
     docs/trace-table.py [--zerolag BIN] [--reasons FILE] [--repeat N] [--set NAME=VALUE ...] DIRECTORY
 
-For each NAME.perf.txt.gz in the directory, NAME.context.toml is its context. Columns: the largest difference of any
-task's share, in points (1 point is a hundredth of one CPU), among the workload's tasks and among programs that were not
-part of it (they are called `other` in these recordings; nothing is known of them); switches of all tasks together,
-simulated over measured; wake-up latencies of all tasks that have ten or more on both sides, simulated over measured: of p50 and p99 the median
-over these tasks. The reasons are lines `NAME<tab>reason` and stand in the last column.
+For each NAME.perf.txt.gz in the directory, NAME.context.toml is its context. Figures are given for the workload, and for
+all else: kernel threads, the shell that started it, and programs that had nothing to do with it (they are called `other`
+in these recordings; nothing is known of them).
 
-With --repeat each recording is replayed so many times, with other chance. What the first replay comes to is judged; if a share misses,
-the least and the largest of that task's shares stand beside it, and it counts as chance if the measured one lies between them.
+share     the largest difference of any task's share, in points (1 point is a hundredth of one CPU)
+switches  of all tasks together, simulated over measured
+p50, p99  wake-up latencies, simulated over measured, of all tasks that have ten or more on both sides: the median of the
+          tasks' ratios
+
+The first replay is judged. A figure that misses is bold, and what it is compared with stands beside it: the task, if one
+decides; what was measured; of how many wake-ups (the p99 of less than a hundred is the largest of them); and with --repeat,
+in which each recording is replayed so many times with other chance, the least and the largest that the replays gave. It is
+called chance if the measured value lies between these, or as close to them as a replay has to come.
+
+The reasons are lines `NAME<tab>reason` and stand in the last column. Recordings whose workload misses in something that
+is not chance and that have no reason are told on standard error, and make for exit code 1.
 """
 import argparse
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
 SHARE_POINTS, SWITCHES, LATENCY = 1.0, 0.10, 2.0
-OTHER = 'other'
+# Fewer wake-ups have no percentiles.
+WAKEUPS = 10
+OTHER = re.compile(r'(other|bash|sleep|(kworker|ksoftirqd|migration)/.*|rcu_.*)$')
+FIGURES = 'share', 'switches', 'p50', 'p99'
 
 
 def replay(zerolag, trace, context, settings, repeat):
@@ -39,56 +51,68 @@ def ratio(a, b):
     return a / b if b else float('inf') if a else 1.0
 
 
-def median(values):
-    return sorted(values)[len(values) // 2] if values else None
+def us(x):
+    return f'{x:.0f}' if x >= 10 else f'{x:.1f}'
 
 
-def judge(report):
-    tasks = report['tasks']
-    def worst(chosen):
-        off = max(chosen, key=lambda t: abs(t['simulated']['share'] - t['measured']['share']), default=None)
-        return off and (100 * (off['simulated']['share'] - off['measured']['share']), off)
-    shares = worst([t for t in tasks if t['comm'] != OTHER]), worst([t for t in tasks if t['comm'] == OTHER])
-    switches = ratio(*(sum(t[side]['switches'] for t in tasks) for side in ('simulated', 'measured')))
-    latencies = {}
-    for p in ('p50', 'p99'):
-        pairs = [(t['simulated']['wakeup_us'], t['measured']['wakeup_us']) for t in tasks]
-        latencies[p] = median([ratio(s[p], m[p]) for s, m in pairs if min(s['n'], m['n']) >= 10])
-    return shares, switches, latencies
+class Figure:
+    """How one figure came out: whether it is right, or else by chance wrong."""
+
+    def __init__(self, text, good, within=False, beside=()):
+        self.good, self.chance = good, not good and within
+        beside = [*beside, *['chance'] * self.chance]
+        self.text = text if good else f'**{text}** ({"; ".join(beside)})'
 
 
-def is_chance(report):
-    """Whether every task of the workload was measured with a share that some repetition may have."""
+NOTHING = Figure('-', True)
+
+
+def share(tasks):
+    if not tasks:
+        return NOTHING
+    def off(task):
+        return 100 * (task['simulated']['share'] - task['measured']['share'])
+    def again(task):
+        return [100 * r['share'] for r in task['simulated'].get('repeated', [task['simulated']])]
     def fits(task):
-        repeated = task['simulated'].get('share_repeated', [task['simulated']['share']])
-        slack = SHARE_POINTS / 100
-        return repeated[0] - slack <= task['measured']['share'] <= repeated[-1] + slack
-    return all(fits(task) for task in report['tasks'] if task['comm'] != OTHER)
+        return min(again(task)) - SHARE_POINTS <= 100 * task['measured']['share'] <= max(again(task)) + SHARE_POINTS
+    worst = max(tasks, key=lambda t: abs(off(t)))
+    least, most = min(again(worst)), max(again(worst))
+    beside = [f"{worst['comm']} {100 * worst['measured']['share']:.1f}", f'{least:.1f} to {most:.1f}']
+    return Figure(f'{off(worst):+.1f}', abs(off(worst)) <= SHARE_POINTS, all(map(fits, tasks)), beside)
 
 
-def row(name, report, reason):
-    shares, switches, latencies = judge(report)
-    def mark(text, good):
-        return text if good else f'**{text}**'
-    def times(x):
-        return '-' if x is None else mark(f'{x:.2f}', 1 / LATENCY <= x <= LATENCY)
-    def share(worst):
-        if not worst:
-            return '-'
-        points, task = worst
-        good, comm = abs(points) <= SHARE_POINTS, task['comm']
-        repeated = task['simulated'].get('share_repeated')
-        between = f", {100 * repeated[0]:.1f} to {100 * repeated[-1]:.1f}" if repeated else ''
-        return mark(f'{points:+.1f}', good) + ('' if good or comm == OTHER else f' ({comm}{between})')
-    cells = [
-        name,
-        *(share(s) for s in shares),
-        mark(f'{switches:.2f}', abs(switches - 1) <= SWITCHES),
-        times(latencies['p50']),
-        times(latencies['p99']),
-        reason,
-    ]
-    return '| ' + ' | '.join(cells) + ' |'
+def switches(tasks):
+    measured = sum(t['measured']['switches'] for t in tasks)
+    if not measured:
+        return NOTHING
+    simulated = ratio(sum(t['simulated']['switches'] for t in tasks), measured)
+    again = zip(*([r['switches'] for r in t['simulated'].get('repeated', [t['simulated']])] for t in tasks))
+    again = [sum(replay) / measured for replay in again]
+    least, most = min(again), max(again)
+    within = least - SWITCHES <= 1 <= most + SWITCHES
+    return Figure(f'{simulated:.2f}', abs(simulated - 1) <= SWITCHES, within, [f'{least:.2f} to {most:.2f}'])
+
+
+def latency(tasks, p):
+    def of(side):
+        return side['wakeup_us']
+    often = [t for t in tasks if min(of(t['simulated'])['n'], of(t['measured'])['n']) >= WAKEUPS]
+    if not often:
+        return NOTHING
+    def off(task):
+        return ratio(of(task['simulated'])[p], of(task['measured'])[p])
+    middle = sorted(often, key=off)[len(often) // 2]
+    again = [of(r)[p] for r in middle['simulated'].get('repeated', [middle['simulated']]) if of(r)['n']]
+    measured, n = of(middle['measured'])[p], of(middle['measured'])['n']
+    least, most = min(again), max(again)
+    within = least / LATENCY <= measured <= most * LATENCY
+    what = f"{middle['comm']} {us(measured)} us of {n}", f'{us(least)} to {us(most)}'
+    return Figure(f'{off(middle):.2f}', 1 / LATENCY <= off(middle) <= LATENCY, within, what)
+
+
+def judge(tasks):
+    return [share(tasks), switches(tasks), latency(tasks, 'p50'), latency(tasks, 'p99')]
 
 
 def main():
@@ -103,23 +127,28 @@ def main():
     reasons = {}
     if args.reasons:
         reasons = dict(line.split('\t', 1) for line in args.reasons.read_text().splitlines() if '\t' in line)
-    print('| recording | share | share of others | switches | p50 | p99 | why |\n|---|---|---|---|---|---|---|')
-    good = chance = total = 0
+    print(f"| recording | {' | '.join(FIGURES)} | others: {' | '.join(FIGURES)} | why |\n{'|---' * 10}|")
+    unexplained = []
+    total, right, chance = 0, [0] * 4, [0] * 4
     for trace in sorted(args.directory.glob('*.perf.txt.gz')):
         name = trace.name.removesuffix('.perf.txt.gz')
         if name.endswith('.filtered') or not name.startswith(tuple(args.only.split(','))):
             continue
-        context = args.directory / f'{name}.context.toml'
-        report = replay(args.zerolag, trace, context, args.set, args.repeat)
+        tasks = replay(args.zerolag, trace, args.directory / f'{name}.context.toml', args.set, args.repeat)['tasks']
         total += 1
-        is_good = abs(judge(report)[0][0][0]) <= SHARE_POINTS
-        good += is_good
-        chance += not is_good and is_chance(report)
-        print(row(name, report, reasons.get(name, '')), flush=True)
-    print(f'\n{good} of {total} recordings: every task of the workload within {SHARE_POINTS:g} point of its share.')
-    if args.repeat > 1:
-        print(f'{chance} more: every measured share between the least and the largest of {args.repeat} replays, or within'
-              f' {SHARE_POINTS:g} point of them.')
+        workload = judge([t for t in tasks if not OTHER.match(t['comm'])])
+        others = judge([t for t in tasks if OTHER.match(t['comm'])])
+        right = [n + figure.good for n, figure in zip(right, workload)]
+        chance = [n + figure.chance for n, figure in zip(chance, workload)]
+        if name not in reasons and not all(figure.good or figure.chance for figure in workload):
+            unexplained.append(name)
+        cells = [name, *(figure.text for figure in workload + others), reasons.get(name, '')]
+        print('| ' + ' | '.join(cells) + ' |', flush=True)
+    print(f'\nOf the workloads of {total} recordings, right (or chance):', end=' ')
+    print(', '.join(f'{what} {n} ({m})' for what, n, m in zip(FIGURES, right, chance)) + '.')
+    for name in unexplained:
+        print(f'{name}: no reason is given for what misses', file=sys.stderr)
+    sys.exit(bool(unexplained))
 
 
 main()

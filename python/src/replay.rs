@@ -20,7 +20,7 @@ use crate::scenario::{self, NAMELESS};
 
 /// A recording beside its replays: what was measured beside what was simulated, task by task.
 ///
-/// `report` is what `zerolag replay --json` prints (schema zerolag.replay/1). The tables are dictionaries of
+/// `report` is what `zerolag replay --json` prints (schema zerolag.replay/2). The tables are dictionaries of
 /// columns, as those of `Run`.
 #[pyclass(frozen, module = "zerolag")]
 #[derive(Debug)]
@@ -147,7 +147,7 @@ impl Replay {
         self.remarks.clone()
     }
 
-    /// All of it as a dictionary, schema zerolag.replay/1.
+    /// All of it as a dictionary, schema zerolag.replay/2.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import("json")?.call_method1("loads", (self.to_json(),))

@@ -76,7 +76,7 @@ pub fn read(file: &str, bytes: &[u8], demands: &Demands, files: Files<'_>) -> Re
     {
         return Err(InputError::Kernel(kernel));
     }
-    let mut input = if is_json(bytes) {
+    let mut input = if file.ends_with(".json") || is_json(bytes) {
         rtapp(file, bytes, demands)?
     } else {
         let scenario = scenario::read(file, bytes, &demands.overrides, files)?;
@@ -127,6 +127,13 @@ mod tests {
 
     fn none(_: &str) -> std::io::Result<Vec<u8>> {
         Err(std::io::ErrorKind::NotFound.into())
+    }
+
+    #[test]
+    fn a_name_says_json_where_the_contents_do_not() {
+        let error = |file| read(file, b"[]", &Demands::default(), &none).unwrap_err().to_string();
+        assert_eq!(error("f.json"), "f.json:1:1: 'the file' is an array of 0, accepted: an object");
+        assert!(error("f").contains("TOML"), "{}", error("f"));
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn task<'j>(json: &'j Value, comm: &str) -> &'j Value {
 #[test]
 fn groups_of_one_to_two_come_out_as_measured() {
     let json = json(&replay(&data("measured/groups_1_to_2.perf.txt.gz"), GROUPS, &["--json"]));
-    assert_eq!((&json["schema"], &json["kernel"]), (&"zerolag.replay/1".into(), &"6.18".into()));
+    assert_eq!((&json["schema"], &json["kernel"]), (&"zerolag.replay/2".into(), &"6.18".into()));
     for (comm, group, about) in [("a0", "/gA", 1.0 / 3.0), ("b0", "/gB", 2.0 / 3.0)] {
         let task = task(&json, comm);
         assert_eq!(task["group"], group);
@@ -244,16 +244,36 @@ fn what_the_capture_script_writes_is_a_context() {
 }
 
 #[test]
+fn a_cost_that_is_set_takes_the_place_of_the_measured_one() {
+    let trace = data("measured/groups_1_to_2.perf.txt.gz");
+    let json = json(&replay(&trace, GROUPS, &["--json", "--set", "wakeup=150us"]));
+    let wakeups = |side: &str| -> Vec<f64> {
+        let tasks = json["tasks"].as_array().unwrap().iter();
+        tasks.filter_map(|task| task[side]["wakeup_us"]["p50"].as_f64()).collect()
+    };
+    let long = |side| wakeups(side).iter().filter(|&&us| us >= 150.0).count();
+    assert!(
+        long("simulated") > long("as_recorded"),
+        "{:?} {:?}",
+        wakeups("simulated"),
+        wakeups("as_recorded")
+    );
+}
+
+#[test]
 fn repetitions_show_what_is_chance() {
     let trace = data("measured/groups_1_to_2.perf.txt.gz");
     let json = json(&replay(&trace, GROUPS, &["--json", "--repeat", "5"]));
     let task = task(&json, "b0");
-    let shares: Vec<f64> =
-        task["simulated"]["share_repeated"].as_array().unwrap().iter().map(|s| s.as_f64().unwrap()).collect();
-    assert!(shares.len() == 5 && shares.is_sorted(), "{shares:?}");
+    let repeated = task["simulated"]["repeated"].as_array().unwrap();
+    let mut shares: Vec<f64> = repeated.iter().map(|again| again["share"].as_f64().unwrap()).collect();
+    assert_eq!(shares.len(), 5);
+    for figure in ["share", "switches", "preempted", "wakeup_us"] {
+        assert_eq!(repeated[0][figure], task["simulated"][figure]);
+    }
+    shares.sort_by(f64::total_cmp);
     // One CPU: ticks decide nothing that matters.
     assert!(shares[4] - shares[0] < 0.02, "{shares:?}");
-    assert!(shares.contains(&task["simulated"]["share"].as_f64().unwrap()));
     let all = json["tasks"].as_array().unwrap().len() as u64;
     assert!(json["verdict"]["within_repetitions"].as_u64().unwrap() <= all);
 

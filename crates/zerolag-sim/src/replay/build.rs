@@ -116,7 +116,12 @@ impl Replay {
         let duration = options.duration.map_or(whole, |d| d.min(whole));
         let mut setup = context.setup.clone();
         if !context.has_costs {
-            setup.costs = history.prompt.costs();
+            let mut given = std::mem::replace(&mut setup.costs, history.prompt.costs());
+            for name in &context.single_costs {
+                if let (Some(cost), Some(given)) = (setup.costs.by_name_mut(name), given.by_name_mut(name)) {
+                    *cost = *given;
+                }
+            }
         }
         setup.seed = setup.seed.wrapping_add(options.repetition.into());
         for seed in &mut setup.config.newidle_seed {
@@ -192,14 +197,28 @@ impl Builder<'_> {
             let start = Start::new(TemplateId::from_index(id));
             let (at, cpu, ran_at) = match task.origin {
                 None | Some(Origin::Forked) => continue,
-                Some(Origin::Runnable(cpu)) => (Instant(self.lead_in.0), cpu, first_run(&task.steps)),
                 Some(Origin::Asleep(cpu)) => (ASLEEP_AT, cpu, Instant::ZERO),
+                Some(Origin::Runnable(cpu)) if self.mostly_sleeps(task) => (ASLEEP_AT, cpu, Instant::ZERO),
+                Some(Origin::Runnable(cpu)) => (Instant(self.lead_in.0), cpu, first_run(&task.steps)),
                 Some(Origin::Appeared(at, cpu)) => (self.simulated(at), cpu, at),
             };
             starts.push((ran_at, Start { at, cpu: Some(self.on_machine(cpu)), ..start }));
         }
         starts.sort_by_key(|(ran_at, _)| *ran_at);
         self.workload.starts = starts.into_iter().map(|(_, start)| start).collect();
+    }
+
+    /// Whether a task sleeps for most of the recording. If it does not at the beginning, it is woken then: as a new task
+    /// it would bring the load of one that always runs, and balancing would move others because of it.
+    fn mostly_sleeps(&self, task: &TaskHistory) -> bool {
+        let asleep = |step: &Step| match *step {
+            Step::Slept { from, until, .. } => {
+                let from = from.unwrap_or(self.history.first());
+                until.unwrap_or(self.history.last()).saturating_since(from).0
+            }
+            _ => 0,
+        };
+        task.steps.iter().map(asleep).sum::<u64>() > self.whole.0 / 2
     }
 
     /// A recorded time as the simulation counts it.
@@ -248,6 +267,11 @@ impl Builder<'_> {
     fn program(&mut self, id: TaskId, task: &RecordedTask) -> Program {
         let mut builder = ProgramBuilder::new();
         let Some(history) = self.history.tasks.get(id.index()) else { return build(&builder) };
+        if matches!(history.origin, Some(Origin::Runnable(_))) && self.mostly_sleeps(history) {
+            // After those who start then have started.
+            builder.op(Op::Epoch(Instant(self.lead_in.0 + 1)));
+            builder.op(Op::Delay(Nanos::ZERO));
+        }
         let steps = self.own_doing(&history.steps);
         let open = self.open_end(&steps, history.is_cut_off());
         let mut now = open.map_or(Instant::ZERO, |(_, since)| since);
@@ -255,13 +279,19 @@ impl Builder<'_> {
             self.remarks.push(Remark::Open { comm: task.comm.clone(), pid: task.pid });
         }
         let keeps_beat = self.causes.sleepers[id.index()].rhythm == Rhythm::Beat;
-        // Calls of this task that it has not answered yet.
-        let mut unanswered = 0;
+        let answer = Op::Post(Ref::Fixed(self.answers_of(id)));
+        // Calls of this task that it has taken and not answered yet: by who found the answer, and by who slept.
+        let (mut to_find, mut to_wait_for) = (0u32, 0u32);
         let mut ended = false;
         for (n, step) in steps.iter().enumerate() {
-            if matches!(step, Step::Slept { .. } | Step::Exited) {
-                for _ in 0..std::mem::take(&mut unanswered) {
-                    builder.op(Op::Post(Ref::Fixed(self.answers_of(id))));
+            let takes_a_call = match *step {
+                Step::Slept { .. } | Step::Exited => true,
+                Step::Woke(number) => self.calls.role(number) == Role::AnswerWithoutWake,
+                _ => false,
+            };
+            if takes_a_call {
+                for _ in 0..std::mem::take(&mut to_find) {
+                    builder.op(answer);
                 }
             }
             match *step {
@@ -276,11 +306,20 @@ impl Builder<'_> {
                 }
                 Step::Woke(number) => {
                     let woken = self.history.wakes[number].task;
-                    let role = self.calls.role(number);
-                    let to = if role == Role::Answer { self.answers_of(id) } else { wakeups_of(woken) };
-                    builder.op(Op::Post(Ref::Fixed(to)));
-                    if role == Role::CallWithoutSleep {
-                        builder.op(Op::Acquire(Ref::Fixed(self.answers_of(woken))));
+                    let wake = Op::Post(Ref::Fixed(wakeups_of(woken)));
+                    let take = Op::Acquire(Ref::Fixed(wakeups_of(id)));
+                    match self.calls.role(number) {
+                        Role::Plain | Role::Call => _ = builder.op(wake),
+                        Role::CallWithoutSleep => {
+                            builder.op(wake).op(Op::Acquire(Ref::Fixed(self.answers_of(woken))));
+                        }
+                        Role::Answer => {
+                            to_wait_for = to_wait_for.saturating_sub(1);
+                            builder.op(answer);
+                        }
+                        // Who called before is not to wait for who calls next.
+                        Role::AnswerWithoutWake if to_wait_for > 0 => _ = builder.op(answer).op(take),
+                        Role::AnswerWithoutWake => _ = builder.op(take).op(answer),
                     }
                 }
                 Step::Forked(child) if child.index() < self.tasks.len() => {
@@ -289,8 +328,11 @@ impl Builder<'_> {
                 Step::Forked(_) => {}
                 Step::Slept { from, until, wake } => {
                     self.sleep(&mut builder, id, keeps_beat, from, until, wake);
-                    let is_called = wake.is_some_and(|wake| self.calls.role(wake) == Role::CallWithoutSleep);
-                    unanswered += u32::from(is_called);
+                    match wake.map(|wake| self.calls.role(wake)) {
+                        Some(Role::Call) => to_wait_for += 1,
+                        Some(Role::CallWithoutSleep) => to_find += 1,
+                        _ => {}
+                    }
                 }
                 Step::Exited => {
                     ended = true;
@@ -347,9 +389,13 @@ impl Builder<'_> {
         wake: Option<usize>,
     ) {
         if let Some(number) = wake.filter(|&w| self.causes.is_by_task(&self.history.wakes[w])) {
-            let is_answer = self.calls.role(number) == Role::Answer;
+            let role = self.calls.role(number);
+            let is_answer = matches!(role, Role::Answer | Role::AnswerWithoutWake);
             let known = |waker: &TaskId| is_answer && waker.index() < self.tasks.len();
             let waker = self.history.wakes[number].by.filter(known);
+            if let Some(callee) = waker.filter(|_| role == Role::AnswerWithoutWake) {
+                builder.op(Op::Post(Ref::Fixed(wakeups_of(callee))));
+            }
             let until = waker.map_or_else(|| wakeups_of(id), |waker| self.answers_of(waker));
             builder.op(Op::Acquire(Ref::Fixed(until)));
             return;

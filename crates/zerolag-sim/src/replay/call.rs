@@ -13,11 +13,15 @@
 //! another were followed by a sleep that the other ended, and nearly all the rest by being preempted by it, all of
 //! them are calls. A caller waits after a call for the next answer of the callee, which gives as many as it is
 //! called; who called first is answered first, as it would be on a machine on which they come in another order.
+//!
+//! Nobody wakes a callee that is awake: a caller that then falls asleep, and is woken by the callee, has called without a
+//! wake-up. The callee takes that call as well before it goes on, or it would owe somebody an answer until the next
+//! call. Whom it owes one already it answers first.
 
 use std::collections::BTreeMap;
 
 use zerolag_core::ids::{Id, TaskId};
-use zerolag_core::units::Nanos;
+use zerolag_core::units::{Instant, Nanos};
 
 use super::cause::Causes;
 use super::history::{History, Step, WakeNumber, WakeUp};
@@ -39,6 +43,8 @@ pub(super) enum Role {
     CallWithoutSleep,
     /// The answer to a call.
     Answer,
+    /// The answer to a call for which the callee did not have to be woken.
+    AnswerWithoutWake,
 }
 
 /// The roles of all wake-ups.
@@ -91,6 +97,24 @@ impl Calls {
                 roles[answer] = Role::Answer;
             }
         }
+        let mut sleeps: BTreeMap<TaskId, Sleeps> = BTreeMap::new();
+        for (index, task) in history.tasks.iter().enumerate() {
+            let caller = TaskId::from_index(index);
+            for step in &task.steps {
+                if let Step::Slept { from: Some(from), wake: Some(answer), .. } = *step
+                    && roles[answer] == Role::Plain
+                    && causes.is_by_task(&history.wakes[answer])
+                    && let Some(callee) = history.wakes[answer].by
+                    && pairs.get(&(caller, callee)).is_some_and(|tally| tally.calls())
+                    && !sleeps
+                        .entry(callee)
+                        .or_insert_with(|| Sleeps::of(&history.tasks[callee.index()].steps))
+                        .contain(from)
+                {
+                    roles[answer] = Role::AnswerWithoutWake;
+                }
+            }
+        }
         Self(roles)
     }
 
@@ -130,6 +154,27 @@ pub(super) fn after(
         wake if wake.handed_over => After::HandedOver,
         wake if wake.lost_cpu => After::Unclear,
         _ => After::Other,
+    }
+}
+
+/// When a task slept, in the order of time.
+#[derive(Clone, Debug)]
+struct Sleeps(Vec<(Instant, Instant)>);
+
+impl Sleeps {
+    fn of(steps: &[Step]) -> Self {
+        let span = |step: &Step| match *step {
+            Step::Slept { from, until, .. } => {
+                Some((from.unwrap_or(Instant::ZERO), until.unwrap_or(Instant::MAX)))
+            }
+            _ => None,
+        };
+        Self(steps.iter().filter_map(span).collect())
+    }
+
+    fn contain(&self, at: Instant) -> bool {
+        let later = self.0.partition_point(|&(from, _)| from <= at);
+        later > 0 && at < self.0[later - 1].1
     }
 }
 

@@ -41,6 +41,8 @@ pub struct Context {
     pub setup: Setup,
     /// Costs were given; else they are to be had from the recording.
     pub has_costs: bool,
+    /// Costs that were given one by one, by name; they take the place of what the recording says.
+    pub single_costs: Vec<&'static str>,
     /// The groups.
     pub groups: IdVec<GroupId, GroupSpec>,
     /// What is said of tasks.
@@ -123,7 +125,7 @@ pub fn read(
         .map(|s| about(s, &setup.config, count, &workload))
         .collect::<Result<_, _>>()?;
     root.finish()?;
-    Ok(Context { setup, has_costs, groups: workload.groups, tasks })
+    Ok(Context { setup, has_costs, single_costs: Vec::new(), groups: workload.groups, tasks })
 }
 
 fn machine(

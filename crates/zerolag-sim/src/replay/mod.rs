@@ -29,8 +29,8 @@
 //!
 //! The simulated machine is switched on [`LEAD_IN`] before the recording begins, or up to a tick earlier, so that
 //! it ticks when the recorded one did (`phase`), and as late as that one now and then. Tasks that slept when the
-//! recording began go to sleep in that time, so that they are known as sleepers, as they were on the real
-//! machine; the others start when the recording does.
+//! recording began, or that sleep for most of it, go to sleep in that time, so that they are known as sleepers, as
+//! they were on the real machine; the others start when the recording does, with the load of new tasks.
 //!
 //! How late a tick comes, a few microseconds, is chance, and may decide which of two tasks is ahead of the other
 //! when balancing moves one. With another [`Options::repetition`] chance falls out differently.

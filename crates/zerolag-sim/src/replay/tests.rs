@@ -513,3 +513,62 @@ fn who_slept_for_long_brings_no_load() {
     };
     assert!(load(A) > 1000 && load(B) < 10, "{} {}", load(A), load(B));
 }
+
+#[test]
+fn a_call_on_somebody_who_is_awake_is_one_as_well() {
+    // A and C, on CPUs of their own, call B. In every other round C does so while B works for A: nobody is woken.
+    let on_its_cpu = |prev, prev_state, next| EventKind::Switch { prev, prev_state, next };
+    let mut e = events();
+    e.on(1, 0, on_its_cpu(None, Runnable, Some(A))).on(0, 0, on_its_cpu(None, Runnable, Some(C)));
+    let b = |e: &mut Events, time, prev, how, next| _ = e.on(2, time, on_its_cpu(prev, how, next));
+    b(&mut e, 1, Some(B), Sleeping, None);
+    for round in 0..20 {
+        let t = round * 400;
+        e.on(1, t + 100, EventKind::Waking { task: B, target: CpuId(2) });
+        b(&mut e, t + 101, None, Runnable, Some(B));
+        e.on(1, t + 102, on_its_cpu(Some(A), Sleeping, None));
+        if round % 2 == 0 {
+            e.switch(t + 120, Some(C), Sleeping, None);
+        }
+        e.on(2, t + 140, EventKind::Waking { task: A, target: CpuId(1) });
+        e.on(1, t + 141, on_its_cpu(None, Runnable, Some(A)));
+        if round % 2 == 0 {
+            e.on(2, t + 145, EventKind::Waking { task: C, target: CpuId(0) });
+            e.switch(t + 146, None, Runnable, Some(C));
+        }
+        b(&mut e, t + 150, Some(B), Sleeping, None);
+        if round % 2 == 1 {
+            e.waking(t + 200, B);
+            b(&mut e, t + 201, None, Runnable, Some(B));
+            e.switch(t + 202, Some(C), Sleeping, None);
+            e.on(2, t + 230, EventKind::Waking { task: C, target: CpuId(0) });
+            e.switch(t + 231, None, Runnable, Some(C));
+            b(&mut e, t + 240, Some(B), Sleeping, None);
+        }
+    }
+    // In the replay A has next to no CPU time. C asks no less often for that, and is answered.
+    let limited = "kernel = \"6.12\"\ncpus = 3\ncosts = \"ideal\"\n[cgroup.\"/a\"]\n\"cpu.max\" = \"1000 100000\"\n\
+                   [[task]]\npid = 100\ncpus = \"1\"\ncgroup = \"/a\"\n[[task]]\npid = 101\ncpus = \"2\"\n\
+                   [[task]]\npid = 102\ncpus = \"0\"";
+    let (_, simulated) = replay(&e.0, 3, &context(limited));
+    assert!(simulated.tasks[&A].voluntary < 10, "A hardly gets on: {}", simulated.tasks[&A].voluntary);
+    assert!(simulated.tasks[&C].run() >= us(5_000), "C does: {:?}", simulated.tasks[&C].run());
+}
+
+#[test]
+fn who_mostly_sleeps_and_is_awake_at_the_beginning_brings_no_load_either() {
+    let mut e = events();
+    e.switch(0, Some(A), Runnable, Some(B)).switch(100, Some(B), Sleeping, Some(A));
+    e.waking(50_000, B).switch(50_010, Some(A), Runnable, Some(B)).switch(50_100, Some(B), Sleeping, Some(A));
+    e.switch(60_000, Some(A), Sleeping, None);
+    let context = context("kernel = \"6.12\"\ncpus = 1\ncosts = \"ideal\"");
+    let replay = Replay::new(&e.history(), &names(2), &context, Options::default());
+    let mut sim = replay.simulate().unwrap();
+    sim.run_until(replay.begin() + us(5_000), &mut ());
+    let load = |task: TaskId| {
+        let here = (0..sim.task_count()).map(TaskId::from_index).find(|&t| replay.recorded(&sim, t) == task);
+        let task = &sim.scheduler().tasks()[here.unwrap()];
+        sim.scheduler().entities()[task.entity].avg.load_avg
+    };
+    assert!(load(A) > 1000 && load(B) < 200, "{} {}", load(A), load(B));
+}

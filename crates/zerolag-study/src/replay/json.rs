@@ -7,7 +7,7 @@ use super::{Comparison, Figures, Task};
 use crate::report::json::{latency, ms};
 
 impl Comparison {
-    /// All of it, schema `zerolag.replay/1`.
+    /// All of it, schema `zerolag.replay/2`.
     pub fn to_json(&self) -> Value {
         let task = |t: &Task| {
             let mut task = json!({
@@ -26,7 +26,7 @@ impl Comparison {
             task
         };
         json!({
-            "schema": "zerolag.replay/1",
+            "schema": "zerolag.replay/2",
             "input": self.input,
             "kernel": self.kernel,
             "cpu_count": self.cpus,
@@ -40,14 +40,14 @@ impl Comparison {
 }
 
 fn figures(f: &Figures) -> Value {
-    let mut figures = json!({
+    let mut object = json!({
         "share": f.share,
         "switches": f.switches,
         "preempted": f.preempted,
         "wakeup_us": latency(&f.wakeup),
     });
     if !f.repeated.is_empty() {
-        figures["share_repeated"] = json!(f.repeated);
+        object["repeated"] = f.repeated.iter().map(figures).collect();
     }
-    figures
+    object
 }

@@ -34,8 +34,8 @@ pub struct Figures {
     pub preempted: u64,
     /// From wake-up to running.
     pub wakeup: Distribution,
-    /// The shares in all repetitions, where there were several, from the least to the largest.
-    pub repeated: Vec<f64>,
+    /// What came out in each repetition, this one first, where there were several.
+    pub repeated: Vec<Self>,
 }
 
 impl Figures {
@@ -53,7 +53,8 @@ impl Figures {
 
     /// The least, the middle and the largest share of all repetitions, if there were several.
     pub fn range(&self) -> Option<[f64; 3]> {
-        let shares = &self.repeated;
+        let mut shares: Vec<f64> = self.repeated.iter().map(|f| f.share).collect();
+        shares.sort_by(f64::total_cmp);
         Some([*shares.first()?, shares[shares.len() / 2], *shares.last()?])
     }
 }
@@ -83,13 +84,12 @@ impl Replayed {
         self.again.push(again.tasks);
     }
 
-    /// Figures by recorded task: those of the first time, with the shares of all.
+    /// Figures by recorded task: those of the first time, with those of all.
     fn of(&self, task: TaskId) -> Figures {
-        let share = |tasks: &BTreeMap<TaskId, Figures>| tasks.get(&task).map_or(0.0, |f| f.share);
-        let mut figures = self.tasks.get(&task).cloned().unwrap_or_default();
+        let of = |tasks: &BTreeMap<TaskId, Figures>| tasks.get(&task).cloned().unwrap_or_default();
+        let mut figures = of(&self.tasks);
         if !self.again.is_empty() {
-            figures.repeated = std::iter::once(&self.tasks).chain(&self.again).map(share).collect();
-            figures.repeated.sort_by(f64::total_cmp);
+            figures.repeated = std::iter::once(&self.tasks).chain(&self.again).map(of).collect();
         }
         figures
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use zerolag_core::event::SchedEvent;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::topology::Topology;
+use zerolag_sim::costs::Costs;
 use zerolag_sim::machines::{self, MachineError};
 use zerolag_sim::replay::{self, Context, Options, Replay};
 use zerolag_sim::scenario::{Overrides, ScenarioError, Watches};
@@ -190,7 +191,9 @@ impl Request {
         let mut context = self.known(&overrides, cpus)?;
         for assignment in &self.settings {
             setting::apply(&mut context.setup, assignment)?;
-            context.has_costs |= assignment.trim_start().starts_with("costs");
+            let name = assignment.split('=').next().unwrap_or_default().trim();
+            context.has_costs |= name == "costs";
+            context.single_costs.extend(Costs::NAMES.into_iter().find(|&cost| cost == name));
         }
         Ok(context)
     }

@@ -68,7 +68,7 @@ pub(crate) struct Replay {
     /// real-time one (a context can say so: policy = "normal").
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
-    /// Print JSON instead of tables (schema zerolag.replay/1, see docs/json.md).
+    /// Print JSON instead of tables (schema zerolag.replay/2, see docs/json.md).
     #[arg(long)]
     pub(crate) json: bool,
 }

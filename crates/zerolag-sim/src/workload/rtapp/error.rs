@@ -79,6 +79,9 @@ pub enum Problem {
         /// Where it stands first.
         first: Position,
     },
+    /// Nobody who does anything.
+    #[error("'tasks' has none, so nothing would run; rt-app itself ends at once, as --rtapp-compat does")]
+    NoTasks,
     /// Nothing to do.
     #[error("{scope} has no events, and would be useless; accepted: {accepted}")]
     NoEvents {

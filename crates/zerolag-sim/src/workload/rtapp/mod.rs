@@ -142,6 +142,9 @@ fn document(reader: &mut Reader, root: &Value) -> Result<(Global, Vec<Task>), Fa
     }
     let missing = || (root.at, Problem::Missing { key: "tasks", scope: "the file".into() });
     let (members, at) = section("tasks")?.ok_or_else(missing)?;
+    if members.iter().next().is_none() && mode == Mode::Strict {
+        return Err((at, Problem::NoTasks));
+    }
     let tasks = Scope { members, at, name: "'tasks'", mode };
     let tasks = task::read_all(reader, tasks, global.default_policy)?;
     check_names(reader, &tasks)?;

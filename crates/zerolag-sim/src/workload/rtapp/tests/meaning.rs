@@ -280,7 +280,7 @@ fn only_the_compatible_reader_overlooks_things() {
 
 /// The global section as debug text.
 fn global(text: &str, mode: Mode) -> String {
-    let text = format!(r#"{{"tasks":{{}},"global":{{{text}}}}}"#);
+    let text = format!(r#"{{"tasks":{{"a":{{"run":1}}}},"global":{{{text}}}}}"#);
     match read("f.json", text.as_bytes(), mode, SuspendName::Task) {
         Ok(file) => format!("{:#?}\n", file.global),
         Err(error) => format!("! {error}\n"),
@@ -297,7 +297,7 @@ fn the_global_section_has_its_defaults() {
             ),
             calibration_at: Position {
                 line: 1,
-                column: 13,
+                column: 26,
             },
             default_policy: Other,
             log: File,
@@ -320,7 +320,7 @@ fn the_global_section_has_its_defaults() {
         }
     "#]]
     .assert_eq(&global("", Mode::Strict));
-    let without = read("f.json", br#"{"tasks":{}}"#, Mode::Strict, SuspendName::Task).unwrap();
+    let without = read("f.json", br#"{"tasks":{}}"#, Mode::Compatible, SuspendName::Task).unwrap();
     assert_eq!(without.global, Global::absent());
     assert_eq!(without.global.log, LogSize::Disabled);
 }
@@ -342,7 +342,7 @@ fn the_global_section_is_read() {
             ),
             calibration_at: Position {
                 line: 1,
-                column: 50,
+                column: 63,
             },
             default_policy: Fifo,
             log: Ring {
@@ -372,7 +372,7 @@ fn the_global_section_is_read() {
 #[test]
 fn words_for_the_log_are_those_that_rt_app_compares_with() {
     let log = |word: &str, mode| {
-        let text = format!(r#"{{"tasks":{{}},"global":{{"log_size":{word}}}}}"#);
+        let text = format!(r#"{{"tasks":{{"a":{{"run":1}}}},"global":{{"log_size":{word}}}}}"#);
         read("f.json", text.as_bytes(), mode, SuspendName::Task).map(|file| file.global.log)
     };
     for mode in [Mode::Strict, Mode::Compatible] {

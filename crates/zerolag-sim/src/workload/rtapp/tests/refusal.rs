@@ -37,6 +37,12 @@ fn what_is_no_json_is_placed() {
     "#]],
     );
     refused(
+        r#"{"tasks":{}}"#,
+        expect![[r#"
+        ! f.json:1:2: 'tasks' has none, so nothing would run; rt-app itself ends at once, as --rtapp-compat does
+    "#]],
+    );
+    refused(
         r#"{"tasks":null}"#,
         expect![[r#"
         ! f.json:1:1: the file has no 'tasks'
