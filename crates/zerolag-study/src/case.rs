@@ -85,9 +85,7 @@ pub enum CaseError {
         /// What is wrong.
         error: InputError,
         /// What was chosen.
-        chosen: Chosen,
-        /// The choice without which it would not be, if there is one.
-        because: Option<Key>,
+        chosen: Box<Chosen>,
     },
 }
 
@@ -123,7 +121,7 @@ impl CaseError {
                 error.assignment.split('=').next().map(Culprit::Set)
             }
             Self::Input { error: InputError::NoTime(_), .. } => Some(Culprit::Key(&Key::Duration)),
-            Self::Input { because: Some(key), .. } => Some(Culprit::Key(key)),
+            Self::Input { chosen, .. } => chosen.because.as_ref().map(Culprit::Key),
             _ => None,
         }
     }
@@ -145,11 +143,21 @@ impl CaseError {
 
 /// Choices, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen(Box<str>);
+pub struct Chosen {
+    all: Box<str>,
+    /// The one without which the error would not be, if there is one.
+    because: Option<Key>,
+}
+
+impl Chosen {
+    fn of(case: &Case) -> Box<Self> {
+        Box::new(Self { all: case.chosen().into(), because: None })
+    }
+}
 
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, " (with {})", self.0) }
+        if self.all.is_empty() { Ok(()) } else { write!(f, " (with {})", self.all) }
     }
 }
 
@@ -243,7 +251,7 @@ impl Case {
     /// The error of the choice that a scenario is wrong by. What is chosen in the scenario's own text does not stand
     /// there for the user, so that its place would lead astray.
     fn blame(&self, error: CaseError) -> CaseError {
-        let CaseError::Input { error: InputError::Scenario(wrong), chosen, .. } = error else { return error };
+        let CaseError::Input { error: InputError::Scenario(wrong), mut chosen } = error else { return error };
         // Lines move with what is chosen, so the place is no part of it.
         let said = wrong.fault.to_string();
         let differs = |key: &&Key| {
@@ -260,7 +268,10 @@ impl Case {
         let because = self.choices.keys().rev().find(differs).cloned();
         match because {
             Some(key @ (Key::Cgroup { .. } | Key::Workload { .. })) => self.value_error(&key, &wrong.fault),
-            because => CaseError::Input { error: InputError::Scenario(wrong), chosen, because },
+            because => {
+                chosen.because = because;
+                CaseError::Input { error: InputError::Scenario(wrong), chosen }
+            }
         }
     }
 
@@ -275,11 +286,8 @@ impl Case {
             read.lock().map(|mut files| files.insert(name.into(), bytes.clone())).ok();
             Ok(bytes.to_vec())
         };
-        input::read(&self.file, &text, &demands, &files).map_err(|error| CaseError::Input {
-            error,
-            chosen: Chosen(self.chosen().into()),
-            because: None,
-        })?;
+        input::read(&self.file, &text, &demands, &files)
+            .map_err(|error| CaseError::Input { error, chosen: Chosen::of(self) })?;
         let files = read.into_inner().unwrap_or_default();
         let mut sealed = Sealed {
             case: self.clone(),
@@ -357,12 +365,8 @@ impl Sealed {
             let file = self.files.get(name).ok_or(io::ErrorKind::NotFound)?;
             Ok(file.to_vec())
         };
-        let chosen = || Chosen(self.case.chosen().into());
-        input::read(&self.case.file, &self.text, &demands, &files).map_err(|error| CaseError::Input {
-            error,
-            chosen: chosen(),
-            because: None,
-        })
+        input::read(&self.case.file, &self.text, &demands, &files)
+            .map_err(|error| CaseError::Input { error, chosen: Chosen::of(&self.case) })
     }
 
     /// Keys are in alphabetical order whether or not maps keep their order, so that the text is always the same.
