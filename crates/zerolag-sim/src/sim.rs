@@ -166,7 +166,7 @@ pub struct Sim {
 }
 
 impl Sim {
-    /// A machine switched on at time 0 with this workload.
+    /// A machine that gets this workload from time 0 on, when its kernel has been up for 2048 s.
     ///
     /// # Errors
     /// If the workload makes no sense on this machine.

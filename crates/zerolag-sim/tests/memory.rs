@@ -30,8 +30,8 @@ fn no_event_allocates() {
     for (kernel, machine, scale, until_grown_ms, ms) in [
         ("6.12", "4cpu", 1, 4000, 2000),
         ("6.1", "4cpu", 1, 4000, 2000),
-        ("6.12", "numa4x48", 40, 2500, 250),
-        ("6.1", "numa4x48", 40, 2500, 250),
+        ("6.12", "numa4x48", 40, 3500, 250),
+        ("6.1", "numa4x48", 40, 3500, 250),
     ] {
         let mut sim = busy(kernel, machine, scale);
         // Queues, lists and heaps grow to what they need.

@@ -198,10 +198,10 @@ fn stress_ng_prints_what_the_tool_prints() {
             stress-ng: info:  [1] dispatching hogs: 2 switch, 1 fork, 1 futex, 1 nanosleep
             stress-ng: metrc: [1] stressor       bogo ops real time  usr time  sys time   bogo ops/s     bogo ops/s
             stress-ng: metrc: [1]                            (secs)    (secs)    (secs)  (real time) (usr+sys time)
-            stress-ng: metrc: [1] switch          1218886      1.00      0.00      0.61   1218886.00     2000001.52
-            stress-ng: metrc: [1] fork               5181      1.00      0.00      0.31      5181.00       16667.28
-            stress-ng: metrc: [1] futex            138580      1.00      0.00      0.04    138580.00     3333333.33
-            stress-ng: metrc: [1] nanosleep        129323      1.00      0.00      0.06    129323.00     2000015.47
+            stress-ng: metrc: [1] switch          1076497      1.00      0.00      0.54   1076497.00     2000000.00
+            stress-ng: metrc: [1] fork               5471      1.00      0.00      0.33      5471.00       16666.67
+            stress-ng: metrc: [1] futex            184744      1.00      0.00      0.06    184744.00     3333351.38
+            stress-ng: metrc: [1] nanosleep        130216      1.00      0.00      0.07    130216.00     2000015.36
             stress-ng: info:  [1] successful run completed in 1.00s
         "#]],
     );
@@ -279,15 +279,15 @@ fn clients_and_servers_print_what_the_tools_print() {
     prints(
         &on(setup("2cpu"), "oltp --threads 4 --time 2"),
         &expect![[r#"
-        SQL statistics:
-            transactions:                        5954   (2977.00 per sec.)
+            SQL statistics:
+                transactions:                        5952   (2976.00 per sec.)
 
-        Latency (ms):
-                 min:                                     0.06
-                 avg:                                     1.29
-                 max:                                    10.67
-                 95th percentile:                         2.86
-    "#]],
+            Latency (ms):
+                     min:                                     0.11
+                     avg:                                     1.29
+                     max:                                    10.86
+                     95th percentile:                         2.97
+        "#]],
     );
     prints(
         &on(setup("2cpu"), "tbench -t 1 2"),

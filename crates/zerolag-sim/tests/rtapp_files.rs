@@ -134,7 +134,7 @@ fn semaphores_forks_and_memory() {
             burst-6-0001           4 rows        0 us
             burst-7-0002           4 rows        0 us
             167 markers
-            finished at 0.062611253
+            finished at 0.062511253
         "#]],
     );
 }
@@ -145,9 +145,9 @@ fn a_group_has_its_shares_on_all_cpus_together() {
         "groups.json",
         SuspendName::Task,
         expect![[r#"
-            left-0               360 rows   360000 us
-            right-1              320 rows   320000 us
-            right2-2             320 rows   320000 us
+            left-0               368 rows   368000 us
+            right-1              316 rows   316000 us
+            right2-2             316 rows   316000 us
             wander-3            1000 rows  1000000 us
             0 markers
             cut at 1.000000000

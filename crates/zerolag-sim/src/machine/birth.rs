@@ -79,7 +79,7 @@ impl Machine {
     /// A task that could only start on the forced CPU may go where it may.
     fn set_free(&mut self, forced: Option<CpuId>, task: TaskId, affinity: CpuSet) {
         if let Some(cpu) = forced {
-            self.scheduler.set_affinity(self.now, cpu, task, affinity);
+            self.scheduler.at(self.now).set_affinity(cpu, task, affinity);
             self.take_effects();
         }
     }
@@ -130,9 +130,9 @@ impl Machine {
         });
         self.alive += 1;
         self.stats.forks += 1;
-        let known_as = self.scheduler.fork(self.now, parent, spec);
+        let known_as = self.scheduler.at(self.now).fork(parent, spec);
         debug_assert_eq!(known_as, task, "scheduler and machine number tasks alike");
-        self.scheduler.wake_new(self.now, cpu, task);
+        self.scheduler.at(self.now).wake_new(cpu, task);
         self.take_effects();
         task
     }
@@ -143,7 +143,7 @@ impl Machine {
         (t.loops, t.timers) = (Box::default(), Box::default());
         self.alive -= 1;
         self.stats.exits += 1;
-        self.scheduler.exit(self.now, cpu);
+        self.scheduler.at(self.now).exit(cpu);
         self.after_switch(cpu);
     }
 

@@ -114,7 +114,7 @@ impl Machine {
         for cpu in clock.domain.cpus.clone().iter() {
             self.count_work(cpu);
             self.cpus[cpu].set_scale(scale);
-            self.scheduler.set_frequency_scale(self.now, cpu, scale);
+            self.scheduler.at(self.now).set_frequency_scale(cpu, scale);
             let waits_for_kernel = self.scheduler.cpus()[cpu].need_resched
                 || self.cpus[cpu].throttle_work
                 || !self.cpus[cpu].stops.is_empty();

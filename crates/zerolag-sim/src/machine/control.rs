@@ -138,12 +138,12 @@ impl Machine {
     pub(super) fn make_groups(&mut self) {
         for (id, group) in self.workload.groups.iter() {
             let Some(parent) = group.parent else { continue };
-            let made = self.scheduler.add_group(self.now, parent);
+            let made = self.scheduler.at(self.now).add_group(parent);
             debug_assert_eq!(made, id, "scheduler and workload number groups alike");
             // Neither the root group nor idle, so its shares can be set; and it can become idle.
-            _ = self.scheduler.set_shares(self.now, id, group.shares);
+            _ = self.scheduler.at(self.now).set_shares(id, group.shares);
             if group.idle {
-                _ = self.scheduler.set_idle(self.now, id, true);
+                _ = self.scheduler.at(self.now).set_idle(id, true);
             }
         }
         for id in self.workload.groups.ids() {
@@ -152,7 +152,7 @@ impl Machine {
             }
             let level = self.workload.groups[id].latency_nice;
             if level != LatencyNice::ZERO {
-                _ = self.scheduler.set_group_latency_nice(self.now, id, level);
+                _ = self.scheduler.at(self.now).set_group_latency_nice(id, level);
             }
         }
         self.take_effects();
@@ -161,7 +161,7 @@ impl Machine {
     fn limit(&mut self, group: GroupId, limit: Limit) {
         let Limit { quota, period, burst } = limit;
         // Limits have been checked, and who asks for one has a kernel that knows them.
-        _ = self.scheduler.set_bandwidth(self.now, group, quota, period, burst);
+        _ = self.scheduler.at(self.now).set_bandwidth(group, quota, period, burst);
     }
 
     /// Has something changed at a time that is not past, after what was already to be changed then.
@@ -196,17 +196,17 @@ impl Machine {
 
     fn change(&mut self, change: &Change) {
         match change {
-            Change::Feature { feature, on } => self.scheduler.set_feature(self.now, *feature, *on),
-            Change::Tunable { tunable, value } => self.scheduler.set_tunable(self.now, *tunable, *value),
+            Change::Feature { feature, on } => self.scheduler.at(self.now).set_feature(*feature, *on),
+            Change::Tunable { tunable, value } => self.scheduler.at(self.now).set_tunable(*tunable, *value),
             // An idle group's shares are fixed, as the kernel has it.
-            Change::Shares { group, shares } => _ = self.scheduler.set_shares(self.now, *group, *shares),
-            Change::Idle { group, idle } => _ = self.scheduler.set_idle(self.now, *group, *idle),
+            Change::Shares { group, shares } => _ = self.scheduler.at(self.now).set_shares(*group, *shares),
+            Change::Idle { group, idle } => _ = self.scheduler.at(self.now).set_idle(*group, *idle),
             Change::Bandwidth { group, limit } => self.limit(*group, *limit),
             Change::LatencyNice { group, level } => {
-                _ = self.scheduler.set_group_latency_nice(self.now, *group, *level);
+                _ = self.scheduler.at(self.now).set_group_latency_nice(*group, *level);
             }
             Change::Online { cpu, online } => self.set_online(*cpu, *online),
-            Change::Partitions(partitions) => self.scheduler.set_partitions(self.now, partitions.clone()),
+            Change::Partitions(partitions) => self.scheduler.at(self.now).set_partitions(partitions.clone()),
             Change::Frequency { clock, level } => self.set_level(*clock, *level),
             Change::Tasks { pattern, change } => {
                 for task in self.tasks.ids() {
@@ -222,16 +222,16 @@ impl Machine {
     fn change_task(&mut self, task: TaskId, change: &TaskChange) {
         let now = self.now;
         match change {
-            TaskChange::Nice(nice) => self.scheduler.set_nice(now, task, *nice),
-            TaskChange::Policy(policy) => self.scheduler.set_policy(now, task, *policy),
-            TaskChange::Slice(slice) => self.scheduler.set_slice(now, task, *slice),
-            TaskChange::LatencyNice(level) => _ = self.scheduler.set_latency_nice(now, task, *level),
+            TaskChange::Nice(nice) => self.scheduler.at(now).set_nice(task, *nice),
+            TaskChange::Policy(policy) => self.scheduler.at(now).set_policy(task, *policy),
+            TaskChange::Slice(slice) => self.scheduler.at(now).set_slice(task, *slice),
+            TaskChange::LatencyNice(level) => _ = self.scheduler.at(now).set_latency_nice(task, *level),
             TaskChange::Affinity(cpus) => {
                 // Whoever does this sits on the CPU where the task is.
                 let this_cpu = self.scheduler.tasks()[task].cpu;
-                self.scheduler.set_affinity(now, this_cpu, task, cpus.clone());
+                self.scheduler.at(now).set_affinity(this_cpu, task, cpus.clone());
             }
-            TaskChange::Group(group) => self.scheduler.set_group(now, task, *group),
+            TaskChange::Group(group) => self.scheduler.at(now).set_group(task, *group),
         }
         self.take_effects();
     }

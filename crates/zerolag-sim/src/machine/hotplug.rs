@@ -18,7 +18,7 @@ impl Machine {
             return;
         }
         if online {
-            self.scheduler.set_online(self.now, cpu);
+            self.scheduler.at(self.now).set_online(cpu);
             self.take_effects();
             self.start_tick(cpu);
         } else if self.scheduler.online().len() > 1 {
@@ -29,29 +29,29 @@ impl Machine {
     fn go_offline(&mut self, cpu: CpuId) {
         let outside = self.here.replace(cpu);
         if mem::take(&mut self.cpus[cpu].kicked) {
-            self.scheduler.nohz_kick(self.now, cpu);
+            self.scheduler.at(self.now).nohz_kick(cpu);
         }
         if mem::take(&mut self.cpus[cpu].unthrottles) {
-            self.scheduler.finish_unthrottling(self.now, cpu);
+            self.scheduler.at(self.now).finish_unthrottling(cpu);
         }
-        self.scheduler.finish_wakeups(self.now, cpu);
+        self.scheduler.at(self.now).finish_wakeups(cpu);
         self.take_effects();
         if mem::take(&mut self.cpus[cpu].softirq) {
-            self.scheduler.softirq(self.now, cpu);
+            self.scheduler.at(self.now).softirq(cpu);
             self.take_effects();
         }
-        self.scheduler.begin_offline(self.now, cpu);
+        self.scheduler.at(self.now).begin_offline(cpu);
         self.take_effects();
         while self.scheduler.cpus()[cpu].nr_running != 0 || !self.scheduler.cpus()[cpu].is_idle_task() {
-            self.scheduler.reschedule(self.now, cpu);
+            self.scheduler.at(self.now).reschedule(cpu);
             self.after_switch(cpu);
             while !self.cpus[cpu].stops.is_empty() {
                 let work = self.cpus[cpu].stops.remove(0);
-                self.scheduler.stop(self.now, cpu, work);
+                self.scheduler.at(self.now).stop(cpu, work);
                 self.after_switch(cpu);
             }
         }
-        self.scheduler.finish_offline(self.now, cpu);
+        self.scheduler.at(self.now).finish_offline(cpu);
         self.after_switch(cpu);
         self.here = outside;
         let c = &mut self.cpus[cpu];

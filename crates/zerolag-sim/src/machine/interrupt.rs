@@ -27,13 +27,13 @@ impl Machine {
             return self.set_due(cpu, Due::Ipi, Some(at));
         }
         if mem::take(&mut self.cpus[cpu].kicked) {
-            self.scheduler.nohz_kick(self.now, cpu);
+            self.scheduler.at(self.now).nohz_kick(cpu);
         }
         if mem::take(&mut self.cpus[cpu].unthrottles) {
-            self.scheduler.finish_unthrottling(self.now, cpu);
+            self.scheduler.at(self.now).finish_unthrottling(cpu);
         }
         if self.scheduler.has_wakeups(cpu) {
-            self.scheduler.finish_wakeups(self.now, cpu);
+            self.scheduler.at(self.now).finish_wakeups(cpu);
         }
         self.take_effects();
         self.resume(cpu);
@@ -59,7 +59,7 @@ impl Machine {
     }
 
     pub(super) fn tick(&mut self, cpu: CpuId) {
-        self.scheduler.tick(self.now, cpu);
+        self.scheduler.at(self.now).tick(cpu);
         self.take_effects();
         self.govern(cpu);
         if self.cpus[cpu].running.is_none() {
@@ -80,7 +80,7 @@ impl Machine {
         self.cpus[cpu].has_tick = false;
         self.resume(cpu);
         if self.cpus[cpu].running.is_none() && !self.scheduler.cpus()[cpu].need_resched {
-            let goes_on = self.scheduler.stop_tick(self.now, cpu);
+            let goes_on = self.scheduler.at(self.now).stop_tick(cpu);
             self.take_effects();
             if goes_on {
                 self.start_tick(cpu);
@@ -90,7 +90,7 @@ impl Machine {
 
     pub(super) fn hrtick(&mut self, cpu: CpuId) {
         if self.cpus[cpu].running.is_some() {
-            self.scheduler.hrtick(self.now, cpu);
+            self.scheduler.at(self.now).hrtick(cpu);
             self.take_effects();
             self.resume(cpu);
         }
@@ -116,7 +116,7 @@ impl Machine {
                 Deed::Wake(task) => self.wake_from(cpu, task, false, WokenFrom::Interrupt),
                 Deed::Post(semaphore) => self.post_from(cpu, semaphore, WokenFrom::Interrupt),
                 Deed::Bandwidth(group, timer) => {
-                    self.scheduler.bandwidth_timer(self.now, cpu, group, timer);
+                    self.scheduler.at(self.now).bandwidth_timer(cpu, group, timer);
                     self.take_effects();
                 }
             }

@@ -204,7 +204,7 @@ impl Machine {
         };
         machine.start_clocks();
         if setup.partitions != Partitions::default() {
-            machine.scheduler.set_partitions(Instant::ZERO, setup.partitions.clone());
+            machine.scheduler.at(Instant::ZERO).set_partitions(setup.partitions.clone());
         }
         machine.make_groups();
         machine.set_control_timer();
@@ -291,7 +291,7 @@ impl Machine {
     fn resume(&mut self, cpu: CpuId) {
         loop {
             if mem::take(&mut self.cpus[cpu].softirq) {
-                self.scheduler.softirq(self.now, cpu);
+                self.scheduler.at(self.now).softirq(cpu);
                 self.take_effects();
                 continue;
             }
@@ -304,19 +304,19 @@ impl Machine {
                 }
                 if stops {
                     let work = self.cpus[cpu].stops.remove(0);
-                    self.scheduler.stop(self.now, cpu, work);
+                    self.scheduler.at(self.now).stop(cpu, work);
                 } else {
                     if self.cpus[cpu].running.is_none() && !self.cpus[cpu].has_tick {
-                        self.scheduler.restart_tick(self.now, cpu);
+                        self.scheduler.at(self.now).restart_tick(cpu);
                     }
-                    self.scheduler.schedule(self.now, cpu);
+                    self.scheduler.at(self.now).schedule(cpu);
                 }
                 self.after_switch(cpu);
                 continue;
             }
             let Some(task) = self.cpus[cpu].running else {
                 if !mem::replace(&mut self.cpus[cpu].asleep, true) {
-                    let ticks = self.scheduler.enter_idle_loop(self.now, cpu);
+                    let ticks = self.scheduler.at(self.now).enter_idle_loop(cpu);
                     self.take_effects();
                     if ticks && !self.cpus[cpu].has_tick {
                         self.start_tick(cpu);
@@ -332,7 +332,7 @@ impl Machine {
                     return self.set_due(cpu, Due::Step, Some(free_at));
                 }
                 self.cpus[cpu].throttle_work = false;
-                self.scheduler.return_to_user(self.now, cpu);
+                self.scheduler.at(self.now).return_to_user(cpu);
                 self.take_effects();
                 continue;
             }
@@ -488,7 +488,7 @@ impl Machine {
 
     fn wake_from(&mut self, cpu: CpuId, task: TaskId, sync: bool, from: WokenFrom) {
         self.tasks[task].waiting_for = None;
-        if self.scheduler.wake_from(self.now, cpu, task, sync, from) {
+        if self.scheduler.at(self.now).wake_from(cpu, task, sync, from) {
             self.stats.wakeups += 1;
             self.govern(self.scheduler.tasks()[task].cpu);
         }

@@ -95,7 +95,7 @@ impl Machine {
             Op::Write { channel, bytes, sync } => self.write(cpu, task, channel, bytes, sync),
             Op::Yield => {
                 self.tasks[task].advance();
-                self.scheduler.yield_now(self.now, cpu);
+                self.scheduler.at(self.now).yield_now(cpu);
                 self.after_switch(cpu);
             }
             Op::Fork(template) => {
@@ -104,7 +104,7 @@ impl Machine {
             }
             Op::Exec => {
                 self.tasks[task].advance();
-                self.scheduler.exec(self.now, cpu);
+                self.scheduler.at(self.now).exec(cpu);
                 self.after_switch(cpu);
             }
             Op::Set(attribute) => {
@@ -182,7 +182,7 @@ impl Machine {
         let t = &mut self.tasks[task];
         t.waiting_for = Some(waiting_for);
         t.waiting_since = self.now;
-        self.scheduler.block(self.now, cpu, matches!(waiting_for, WaitingFor::Io(_)));
+        self.scheduler.at(self.now).block(cpu, matches!(waiting_for, WaitingFor::Io(_)));
         self.after_switch(cpu);
     }
 
@@ -261,22 +261,22 @@ impl Machine {
     fn set_own(&mut self, cpu: CpuId, task: TaskId, attribute: Attribute) {
         let now = self.now;
         match attribute {
-            Attribute::Nice(nice) => self.scheduler.set_nice(now, task, nice),
-            Attribute::Policy(policy) => self.scheduler.set_policy(now, task, policy),
-            Attribute::Slice(slice) => self.scheduler.set_slice(now, task, slice),
+            Attribute::Nice(nice) => self.scheduler.at(now).set_nice(task, nice),
+            Attribute::Policy(policy) => self.scheduler.at(now).set_policy(task, policy),
+            Attribute::Slice(slice) => self.scheduler.at(now).set_slice(task, slice),
             Attribute::Scheduling { policy, nice, slice } => {
-                self.scheduler.set_nice(now, task, nice);
-                self.scheduler.set_attributes(now, task, policy, slice);
+                self.scheduler.at(now).set_nice(task, nice);
+                self.scheduler.at(now).set_attributes(task, policy, slice);
             }
             Attribute::Affinity(id) => {
                 let set = self.tasks[task].program.affinity(id);
                 if self.scheduler.tasks()[task].affinity != *set {
-                    self.scheduler.set_affinity(now, cpu, task, set.clone());
+                    self.scheduler.at(now).set_affinity(cpu, task, set.clone());
                 }
             }
             Attribute::Group(group) => {
                 if self.scheduler.tasks()[task].group != group {
-                    self.scheduler.set_group(now, task, group);
+                    self.scheduler.at(now).set_group(task, group);
                 }
             }
             Attribute::TimerSlack(slack) => self.tasks[task].timer_slack = slack,

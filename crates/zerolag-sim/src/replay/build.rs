@@ -23,10 +23,6 @@ use crate::workload::{Attributes, Start, Template, TemplateId, Workload};
 
 /// A run at least so long, and a twentieth of the recording, may be one without an end.
 const OPEN_MIN: Nanos = Nanos::from_millis(50);
-/// When those go to sleep who slept when the recording began. At the very beginning of time they would count as
-/// never having been on a run queue (the kernel's `last_update_time` of 0), and bring the full load of a new task with
-/// them when they wake.
-const ASLEEP_AT: Instant = Instant(1_000_000);
 /// More work than anybody gets done.
 const ENDLESS: Nanos = Nanos(u64::MAX / 4);
 
@@ -197,8 +193,10 @@ impl Builder<'_> {
             let start = Start::new(TemplateId::from_index(id));
             let (at, cpu, ran_at) = match task.origin {
                 None | Some(Origin::Forked) => continue,
-                Some(Origin::Asleep(cpu)) => (ASLEEP_AT, cpu, Instant::ZERO),
-                Some(Origin::Runnable(cpu)) if self.mostly_sleeps(task) => (ASLEEP_AT, cpu, Instant::ZERO),
+                Some(Origin::Asleep(cpu)) => (Instant::ZERO, cpu, Instant::ZERO),
+                Some(Origin::Runnable(cpu)) if self.mostly_sleeps(task) => {
+                    (Instant::ZERO, cpu, Instant::ZERO)
+                }
                 Some(Origin::Runnable(cpu)) => (Instant(self.lead_in.0), cpu, first_run(&task.steps)),
                 Some(Origin::Appeared(at, cpu)) => (self.simulated(at), cpu, at),
             };

@@ -66,6 +66,19 @@ fn hash_of(sim: &mut Sim, end: Instant) -> u64 {
     hash.get()
 }
 
+/// The kernel's clock is never 0 when a task is born, so ours is not either; what observers see begins at 0 all the same.
+#[test]
+fn who_is_born_at_time_0_is_tracked() {
+    let hog = once(&[Op::Run(Nanos::from_secs(1).into())]);
+    let mut sim = Sim::new(setup("1cpu"), workload(&[("hog", hog)])).unwrap();
+    let mut times = Vec::new();
+    sim.run_until(Instant(500_000_000), &mut |event: &SchedEvent| times.push(event.time));
+    let scheduler = sim.scheduler();
+    let hog = &scheduler.entities()[scheduler.tasks()[TaskId(0)].entity];
+    assert!(hog.avg.util_avg >= 1023, "it has run for 476 periods: {}", hog.avg.util_avg);
+    assert_eq!((times[0], *times.last().unwrap()), (Instant::ZERO, Instant(500_000_000)));
+}
+
 #[test]
 fn the_same_seed_gives_the_same_events() {
     let run = |seed| {

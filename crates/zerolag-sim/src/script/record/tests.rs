@@ -60,9 +60,10 @@ fn a_task_that_runs_and_ends_is_few_lines() {
     let config = Kernel::V6_12.config(1).unwrap();
     let mut sim = Sim::recorded(Setup::new(topology, config), workload).unwrap();
     sim.run_until(Instant(20_000_000), &mut ());
-    let expected = "# --kernel 6.12\ncpus 1\ndomains 1\nraw 1\n\
+    // By the scheduler's clock: the machine has been on for a while.
+    let expected = "# --kernel 6.12\ncpus 1\ndomains 1\nraw 1\nclock 2048000000000\n\
                     task 0 group 0 nice 0 policy normal cpu 0 cpus 0\nfork 0\nresched\n\
-                    clock 4000000\ntick\nclock 6000000\nexit\nnohz 2\n";
+                    clock 2048004000000\ntick\nclock 2048006000000\nexit\nnohz 2\n";
     assert_eq!(sim.take_script().unwrap(), expected);
 }
 
