@@ -74,6 +74,9 @@ pub enum Op {
     /// Sleeps until so long after the task's epoch, and moves the epoch there. A task's epoch is the moment
     /// it was started; its timers count from there. A time that has passed is not waited for.
     Delay(Nanos),
+    /// Sleeps until this moment (`clock_nanosleep()` with `TIMER_ABSTIME`). If it has passed, a timer goes off at once,
+    /// and the task has been switched out for that.
+    Until(Instant),
     /// Moves the timer's next expiry on by `period` and sleeps until then, or goes on at once if that has
     /// passed. The first use counts from the task's epoch. Reports a [`NoteKind::Timer`].
     ///

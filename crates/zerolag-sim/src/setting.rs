@@ -100,6 +100,13 @@ pub enum SettingFault {
     Hz,
 }
 
+impl SettingFault {
+    /// Whether another kernel could be set so.
+    pub const fn is_lack(&self) -> bool {
+        matches!(self, Self::NoTunable { .. } | Self::NotInKernel(_) | Self::NoRule { .. })
+    }
+}
+
 /// Changes the set-up as `NAME=VALUE` says.
 ///
 /// # Errors

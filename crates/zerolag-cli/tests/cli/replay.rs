@@ -261,6 +261,19 @@ fn a_cost_that_is_set_takes_the_place_of_the_measured_one() {
 }
 
 #[test]
+fn kernels_go_without_what_they_do_not_have() {
+    let trace = data("measured/groups_1_to_2.perf.txt.gz");
+    let both = replay(&trace, GROUPS, &["--kernel", "6.1,6.12", "--set", "base_slice=20ms", "--json"]);
+    let said = String::from_utf8(both.stderr.clone()).unwrap();
+    assert!(said.contains("without base_slice=20ms: Linux 6.1 has no tunable base_slice"), "{said}");
+    assert!(!said.contains("Linux 6.12 has no"), "{said}");
+    assert_eq!(json(&both)["what_if"].as_array().unwrap().len(), 2);
+    // One that is alone has to have it.
+    let alone = replay(&trace, GROUPS, &["--kernel", "6.1", "--set", "base_slice=20ms"]);
+    assert_eq!(alone.status.code(), Some(2));
+}
+
+#[test]
 fn repetitions_show_what_is_chance() {
     let trace = data("measured/groups_1_to_2.perf.txt.gz");
     let json = json(&replay(&trace, GROUPS, &["--json", "--repeat", "5"]));

@@ -38,6 +38,7 @@ impl Machine {
                 self.tasks[task].advance();
             }
             Op::Delay(offset) => self.delay(cpu, task, offset),
+            Op::Until(moment) => self.sleep_until(cpu, task, moment.max(self.now)),
             Op::Timer { timer, period, late } => self.timer(cpu, task, timer, period, late),
             Op::Io { device, service } => self.io(cpu, task, device, service),
             Op::Submit { device, service, done } => {

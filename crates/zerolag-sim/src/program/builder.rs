@@ -192,6 +192,7 @@ impl ProgramBuilder {
             }
             Op::Timer { period, .. } => period != Nanos::ZERO,
             Op::Sleep(_)
+            | Op::Until(_)
             | Op::Lock(_)
             | Op::SpinLock(_)
             | Op::Wait { .. }

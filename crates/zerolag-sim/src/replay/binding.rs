@@ -4,6 +4,8 @@
 //! A recording does not say which CPUs a task is bound to. But a task that waits behind others while another
 //! CPU is idle is soon taken there, unless it may not go. So a CPU that was idle for long while the task
 //! waited, and on which it never ran, is one that it may not use.
+//!
+//! Of kernel threads that belong to a CPU their names say so: `kworker/1:0H`, `ksoftirqd/1`, `migration/1`.
 
 use zerolag_core::cpu_set::CpuSet;
 use zerolag_core::ids::{CpuId, Id};
@@ -76,4 +78,36 @@ impl Waits {
 fn resize_to(table: &mut Vec<Nanos>, index: usize) -> &mut Nanos {
     resize(table, CpuId::from_index(index));
     &mut table[index]
+}
+
+/// Kernel threads of which there is one for each CPU, or several.
+const OF_EACH_CPU: [&str; 5] = ["kworker/", "ksoftirqd/", "migration/", "cpuhp/", "rcuc/"];
+
+/// The CPU to which the kernel binds a thread of this name. A worker that belongs to none is a `kworker/u8:1`.
+pub(super) fn of_kernel_thread(comm: &str) -> Option<CpuId> {
+    let name = OF_EACH_CPU.iter().find_map(|kind| comm.strip_prefix(kind))?;
+    let cpu = name.split(':').next()?;
+    cpu.parse().ok().map(CpuId)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_kernel_threads_say_where_they_belong() {
+        let cases = [
+            ("kworker/1:0", Some(1)),
+            ("kworker/12:1H-kblockd", Some(12)),
+            ("ksoftirqd/0", Some(0)),
+            ("migration/3", Some(3)),
+            ("kworker/u8:1", None),
+            ("kworker/R-slub", None),
+            ("migration/", None),
+            ("hog/1", None),
+        ];
+        for (comm, cpu) in cases {
+            assert_eq!(of_kernel_thread(comm), cpu.map(CpuId), "{comm}");
+        }
+    }
 }

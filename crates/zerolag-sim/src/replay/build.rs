@@ -10,6 +10,7 @@ use zerolag_core::units::{Instant, Nanos};
 
 use super::LEAD_IN;
 use super::beat::Rhythm;
+use super::binding;
 use super::call::{Calls, Role};
 use super::cause::Causes;
 use super::context::Context;
@@ -232,7 +233,9 @@ impl Builder<'_> {
         let said = self.context.of(task);
         let (comm, pid) = (task.comm.clone(), task.pid);
         let all = CpuSet::first_n(self.count);
-        let affinity = match said.affinity {
+        let of_name =
+            binding::of_kernel_thread(&comm).map(CpuSet::single).filter(|cpus| cpus.intersects(&all));
+        let affinity = match said.affinity.or(of_name) {
             Some(cpus) if cpus.intersects(&all) => cpus.and(&all),
             Some(_) => {
                 self.remarks.push(Remark::Unbound { comm, pid });
@@ -267,8 +270,7 @@ impl Builder<'_> {
         let Some(history) = self.history.tasks.get(id.index()) else { return build(&builder) };
         if matches!(history.origin, Some(Origin::Runnable(_))) && self.mostly_sleeps(history) {
             // After those who start then have started.
-            builder.op(Op::Epoch(Instant(self.lead_in.0 + 1)));
-            builder.op(Op::Delay(Nanos::ZERO));
+            builder.op(Op::Until(Instant(self.lead_in.0 + 1)));
         }
         let steps = self.own_doing(&history.steps);
         let open = self.open_end(&steps, history.is_cut_off());
@@ -404,8 +406,7 @@ impl Builder<'_> {
                 builder.op(Op::Sleep(Length::Exactly(until.saturating_since(from))));
             }
             (_, Some(until)) => {
-                builder.op(Op::Epoch(self.simulated(until)));
-                builder.op(Op::Delay(Nanos::ZERO));
+                builder.op(Op::Until(self.simulated(until)));
             }
         }
     }

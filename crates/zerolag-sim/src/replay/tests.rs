@@ -572,3 +572,23 @@ fn who_mostly_sleeps_and_is_awake_at_the_beginning_brings_no_load_either() {
     };
     assert!(load(A) > 1000 && load(B) < 200, "{} {}", load(A), load(B));
 }
+
+#[test]
+fn who_keeps_a_beat_and_is_late_falls_asleep_all_the_same() {
+    // A runs for 200 us of each ms, B all the time.
+    let mut e = events();
+    e.switch(0, None, Runnable, Some(B));
+    for beat in 1..=40 {
+        let t = beat * 1000;
+        e.waking(t, A).switch(t + 5, Some(B), Runnable, Some(A));
+        e.switch(t + 200, Some(A), Sleeping, Some(B));
+    }
+    e.switch(41_500, Some(B), Sleeping, None);
+    // In the replay B does not give way so soon: for a tick of 4 ms, three beats are missed.
+    let context =
+        context("kernel = \"6.12\"\ncpus = 1\nhz = 250\ncosts = \"ideal\"\n[[task]]\npid = 100\nnice = 4");
+    let (_, simulated) = replay(&e.0, 2, &context);
+    let a = &simulated.tasks[&A];
+    assert!(a.wakeup.max().is_some_and(|late| late > us(2_500)), "{:?}", a.wakeup.max());
+    assert!(a.voluntary >= 36, "{}", a.voluntary);
+}

@@ -141,7 +141,10 @@ impl Request {
         }
         for change in &self.changes {
             let mut context = match *change {
-                Change::Kernel(kernel) => self.context(Some(kernel), machine.as_ref(), cpus)?,
+                Change::Kernel(kernel) => {
+                    let remarks = &mut comparison.remarks;
+                    self.context_as_far_as_possible(kernel, machine.as_ref(), cpus, remarks)?
+                }
                 Change::Cpus(n) => {
                     let other = machines::open(&format!("{n}cpu")).map_err(ReplayError::from)?;
                     self.context(self.kernel, Some(&other), cpus)?
@@ -190,10 +193,28 @@ impl Request {
         let overrides = Overrides { kernel, machine: machine.cloned(), ..Overrides::default() };
         let mut context = self.known(&overrides, cpus)?;
         for assignment in &self.settings {
-            setting::apply(&mut context.setup, assignment)?;
-            let name = assignment.split('=').next().unwrap_or_default().trim();
-            context.has_costs |= name == "costs";
-            context.single_costs.extend(Costs::NAMES.into_iter().find(|&cost| cost == name));
+            apply(&mut context, assignment)?;
+        }
+        Ok(context)
+    }
+
+    /// The same with one of several kernels. It goes without what is set and it does not have; `remarks` says so.
+    fn context_as_far_as_possible(
+        &self,
+        kernel: Kernel,
+        machine: Option<&Topology>,
+        cpus: usize,
+        remarks: &mut Vec<String>,
+    ) -> Result<Context, ReplayError> {
+        let overrides = Overrides { kernel: Some(kernel), machine: machine.cloned(), ..Overrides::default() };
+        let mut context = self.known(&overrides, cpus)?;
+        for assignment in &self.settings {
+            match apply(&mut context, assignment) {
+                Err(SettingError { assignment, fault }) if fault.is_lack() => {
+                    remarks.push(format!("without {assignment}: {fault}"));
+                }
+                done => done?,
+            }
         }
         Ok(context)
     }
@@ -205,6 +226,15 @@ impl Request {
         };
         Ok(known?)
     }
+}
+
+/// Sets something as a whole.
+fn apply(context: &mut Context, assignment: &str) -> Result<(), SettingError> {
+    setting::apply(&mut context.setup, assignment)?;
+    let name = assignment.split('=').next().unwrap_or_default().trim();
+    context.has_costs |= name == "costs";
+    context.single_costs.extend(Costs::NAMES.into_iter().find(|&cost| cost == name));
+    Ok(())
 }
 
 /// Replays of a recording, one after the other.
