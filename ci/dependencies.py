@@ -6,7 +6,8 @@ Everything that is built into a crate of ours has to be under a licence that can
 GPL-2.0-only: for an expression, some choice of its alternatives must consist of those in FREE. What only
 tests use is not distributed, so Apache-2.0 will do there. Every dependency comes from the registry, pinned in
 Cargo.lock; none comes from a version control system or a directory. Of each there is one version, but for
-those in TWICE, with the reason. What a build script uses to find its way about is not built in either.
+those in TWICE, with the reason. None asks for a newer Rust than ours do. What a build script uses to find its
+way about is not built in either.
 
 Usage: ci/dependencies.py [Cargo.toml] (the workspace's without). Prints a line for each licence and what is wrong. Exit codes: 0 fine, 1 not.
 """
@@ -86,6 +87,11 @@ def reached(metadata, kinds, names):
     return seen - set(metadata['workspace_members'])
 
 
+def release(version):
+    """A version of Rust, for comparing: what is left out is 0."""
+    return tuple(map(int, (version.split('.') + ['0', '0'])[:3]))
+
+
 def main(manifest='Cargo.toml'):
     os.chdir(os.path.join(os.path.dirname(os.path.realpath(__file__)), '..'))
     command = ['cargo', 'metadata', '--locked', '--format-version', '1', '--manifest-path', manifest]
@@ -95,6 +101,7 @@ def main(manifest='Cargo.toml'):
     ours = set(metadata['workspace_members']) | {p for p in packages if names[p].startswith('zerolag-')}
     built_in = reached(metadata, {'normal', 'build'}, names) - ours
     everything = reached(metadata, {'normal', 'build', 'dev'}, names) - ours
+    minimum = min(packages[p]['rust_version'] for p in metadata['workspace_members'])
     wrong, by_licence, versions = [], collections.Counter(), collections.defaultdict(set)
     for package in sorted(everything, key=lambda p: packages[p]['name']):
         about = packages[package]
@@ -104,6 +111,8 @@ def main(manifest='Cargo.toml'):
             wrong.append(f'{what}: its licence is {licence}')
         if not (about['source'] or '').startswith('registry+'):
             wrong.append(f"{what}: it comes from {about['source'] or 'a directory'}")
+        if release(about['rust_version'] or '1') > release(minimum):
+            wrong.append(f"{what}: it needs Rust {about['rust_version']}, and ours say {minimum}")
         if package in built_in:
             by_licence[licence] += 1
             versions[about['name']].add(about['version'])
