@@ -9,7 +9,6 @@ use zerolag_sim::conservation::Conservation;
 use zerolag_sim::scenario::{Overrides, read};
 
 const GROUPS: &str = include_str!("../../../scenarios/hunted/group-imbalance.toml");
-const ONE_HOG: &str = include_str!("../../../scenarios/hunted/smp-nice-groups.toml");
 const HOTPLUG: &str = include_str!("../../../scenarios/hunted/missing-domains.toml");
 
 /// CPU time by which the run falls short of an ideal assignment, once it is warm, in nanoseconds.
@@ -37,13 +36,6 @@ fn a_wide_group_is_crowded_beside_what_runs_outside() {
     let [before, patched, later] =
         [Kernel::V4_6Unpatched, Kernel::V4_6, Kernel::V6_1].map(|k| short(GROUPS, k));
     assert!(before > 3 * patched / 2 && before > 5 * later, "{before}, {patched}, {later}");
-}
-
-/// What the 2016 patch was made for.
-#[test]
-fn a_wide_group_loses_a_cpu_to_a_group_of_one_hog() {
-    let [before, patched] = [Kernel::V4_6Unpatched, Kernel::V4_6].map(|k| short(ONE_HOG, k));
-    assert!(before > 10 * (patched + 1), "{before}, {patched}");
 }
 
 /// It takes a CPU that comes back, and was repaired in 4.10.
