@@ -48,14 +48,14 @@ fn schbench_takes_and_prints_what_the_tool_does() {
     let line = ["schbench", "--classic", "-m", "2", "-t", "4", "-s", "10000", "-c", "15000", "-r", "2"];
     expect![[r#"
         Latency percentiles (usec)
-        	50.0000th: 5112
-        	75.0000th: 8816
-        	90.0000th: 12784
-        	95.0000th: 15152
-        	*99.0000th: 20192
-        	99.5000th: 20640
-        	99.9000th: 21472
-        	min=0, max=21456
+        	50.0000th: 5032
+        	75.0000th: 8008
+        	90.0000th: 12080
+        	95.0000th: 14992
+        	*99.0000th: 17184
+        	99.5000th: 17248
+        	99.9000th: 19936
+        	min=0, max=19936
     "#]]
     .assert_eq(&printed(&line));
 }
