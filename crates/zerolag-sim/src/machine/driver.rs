@@ -97,7 +97,7 @@ impl Driver {
 
     fn unknown(&mut self, what: &'static str) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.unknown(self.now, what);
+            recorder.unknown(Instant(self.now.0 - UPTIME.0), what);
         }
     }
 
