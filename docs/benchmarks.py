@@ -111,7 +111,7 @@ def start(a):
 
 def compare(a):
     """How a comparison uses two cores."""
-    command = [ZEROLAG, 'compare', SCENARIO, '--vary', 'kernel=6.1,6.12', '--repeat', '40', '--json']
+    command = [ZEROLAG, 'compare', SCENARIO, '--vary', 'kernel=6.1,6.12', '--repeat', '120', '--json']
     one, two = (min(wall(*command, '--jobs', n) for _ in range(a.rounds)) for n in (1, 2))
     rows = [[n, f'{seconds:.2f} s', f'{cpu:.2f} s', f'{one[0] / seconds:.2f}'] for n, (seconds, cpu) in ((1, one), (2, two))]
     return table(['jobs', 'time', 'CPU time', 'times as fast'], rows)
