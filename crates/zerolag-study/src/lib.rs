@@ -15,7 +15,7 @@
 //!   it, for a single run that is followed ([`follow`]) event by event.
 //! * [`replay`] is a recording beside its replays.
 //! * [`benchmark`] is a single run of a model alone; [`values`] is what the scheduler has at a moment.
-//! * [`study`] does many, on worker threads; [`store`] keeps what came out; a [`file`] is written whole or not at all.
+//! * [`study`] does many, on worker threads; [`store`] keeps what came out; a [file](mod@file) is written whole or not at all.
 //! * [`stats`] compares samples, [`comparison`] whole cases.
 //! * [`sweep`] reads which cases to run from a file; [`reproduce`] runs what others have published.
 //!
