@@ -101,9 +101,12 @@ pub enum SettingFault {
 }
 
 impl SettingFault {
-    /// Whether another kernel could be set so.
+    /// Whether the kernel is at fault: it does not have what others have.
     pub const fn is_lack(&self) -> bool {
-        matches!(self, Self::NoTunable { .. } | Self::NotInKernel(_) | Self::NoRule { .. })
+        matches!(
+            self,
+            Self::NoTunable { .. } | Self::NoRule { .. } | Self::NotInKernel(FeatureError::Elsewhere { .. })
+        )
     }
 }
 

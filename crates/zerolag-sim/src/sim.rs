@@ -253,7 +253,7 @@ impl Sim {
         self.machine.change_at(at, change);
     }
 
-    /// The scheduler, to look at.
+    /// The scheduler, to look at. Its own clock is 2048 s ahead of [`Sim::now`], as the machine has been on for so long.
     pub fn scheduler(&self) -> &Scheduler {
         &self.machine.scheduler
     }

@@ -9,14 +9,13 @@ use std::{fmt, fs, io};
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use zerolag_core::features::FeatureError;
 use zerolag_core::kernel::Kernel;
 use zerolag_core::topology::Topology;
 use zerolag_sim::duration;
 use zerolag_sim::input::{self, Demands, Input, InputError};
 use zerolag_sim::machines::{self, MachineError, form};
 use zerolag_sim::scenario::Overrides;
-use zerolag_sim::setting::{SettingError, SettingFault};
+use zerolag_sim::setting::SettingError;
 
 use crate::choice::{self, ChoiceError, Key};
 
@@ -131,13 +130,7 @@ impl CaseError {
         let Self::Input { error: InputError::Setting(SettingError { assignment, fault }), .. } = self else {
             return None;
         };
-        let foreign = matches!(
-            fault,
-            SettingFault::NoTunable { .. }
-                | SettingFault::NoRule { .. }
-                | SettingFault::NotInKernel(FeatureError::Elsewhere { .. })
-        );
-        foreign.then(|| Key::Set(assignment.split('=').next().unwrap_or_default().to_owned()))
+        fault.is_lack().then(|| Key::Set(assignment.split('=').next().unwrap_or_default().to_owned()))
     }
 }
 

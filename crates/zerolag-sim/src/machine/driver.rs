@@ -31,6 +31,12 @@ use crate::tunable::Tunable;
 /// the simulation.
 const UPTIME: Nanos = Nanos(2_048_000_000_000);
 
+/// A time by the scheduler's clock as the machine counts it.
+#[inline]
+const fn on_the_machine(at: Instant) -> Instant {
+    Instant(at.0 - UPTIME.0)
+}
+
 /// The scheduler, and what writes down what it is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Driver {
@@ -97,7 +103,7 @@ impl Driver {
 
     fn unknown(&mut self, what: &'static str) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.unknown(Instant(self.now.0 - UPTIME.0), what);
+            recorder.unknown(on_the_machine(self.now), what);
         }
     }
 
@@ -108,7 +114,7 @@ impl Driver {
         match &mut effect {
             Effect::Trace(SchedEvent { time: at, .. })
             | Effect::BandwidthTimer { at, .. }
-            | Effect::Hrtick { at: Some(at), .. } => *at = Instant(at.0 - UPTIME.0),
+            | Effect::Hrtick { at: Some(at), .. } => *at = on_the_machine(*at),
             _ => {}
         }
         Some(effect)

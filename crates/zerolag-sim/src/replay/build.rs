@@ -194,11 +194,10 @@ impl Builder<'_> {
             let start = Start::new(TemplateId::from_index(id));
             let (at, cpu, ran_at) = match task.origin {
                 None | Some(Origin::Forked) => continue,
-                Some(Origin::Asleep(cpu)) => (Instant::ZERO, cpu, Instant::ZERO),
-                Some(Origin::Runnable(cpu)) if self.mostly_sleeps(task) => {
-                    (Instant::ZERO, cpu, Instant::ZERO)
+                Some(Origin::Runnable(cpu)) if !self.mostly_sleeps(task) => {
+                    (Instant(self.lead_in.0), cpu, first_run(&task.steps))
                 }
-                Some(Origin::Runnable(cpu)) => (Instant(self.lead_in.0), cpu, first_run(&task.steps)),
+                Some(Origin::Asleep(cpu) | Origin::Runnable(cpu)) => (Instant::ZERO, cpu, Instant::ZERO),
                 Some(Origin::Appeared(at, cpu)) => (self.simulated(at), cpu, at),
             };
             starts.push((ran_at, Start { at, cpu: Some(self.on_machine(cpu)), ..start }));

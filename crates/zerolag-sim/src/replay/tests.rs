@@ -497,21 +497,26 @@ proptest! {
     }
 }
 
+/// The load averages of A and B so long after a replay begins.
+fn loads(history: &History, context: &Context, after: Nanos) -> [u64; 2] {
+    let replay = Replay::new(history, &names(2), context, Options::default());
+    let mut sim = replay.simulate().unwrap();
+    sim.run_until(replay.begin() + after, &mut ());
+    [A, B].map(|task| {
+        let here = (0..sim.task_count()).map(TaskId::from_index).find(|&t| replay.recorded(&sim, t) == task);
+        let task = &sim.scheduler().tasks()[here.unwrap()];
+        sim.scheduler().entities()[task.entity].avg.load_avg
+    })
+}
+
 #[test]
 fn who_slept_for_long_brings_no_load() {
     let mut e = events();
     e.switch(0, None, Runnable, Some(A)).waking(1_000, B).switch(1_010, Some(A), Runnable, Some(B));
     e.switch(1_100, Some(B), Sleeping, Some(A)).switch(60_000, Some(A), Sleeping, None);
     let context = context("kernel = \"6.12\"\ncpus = 1\ncosts = \"ideal\"");
-    let replay = Replay::new(&e.history(), &names(2), &context, Options::default());
-    let mut sim = replay.simulate().unwrap();
-    sim.run_until(replay.begin() + us(1_050), &mut ());
-    let load = |task: TaskId| {
-        let here = (0..sim.task_count()).map(TaskId::from_index).find(|&t| replay.recorded(&sim, t) == task);
-        let task = &sim.scheduler().tasks()[here.unwrap()];
-        sim.scheduler().entities()[task.entity].avg.load_avg
-    };
-    assert!(load(A) > 1000 && load(B) < 10, "{} {}", load(A), load(B));
+    let [a, b] = loads(&e.history(), &context, us(1_050));
+    assert!(a > 1000 && b < 10, "{a} {b}");
 }
 
 #[test]
@@ -562,15 +567,8 @@ fn who_mostly_sleeps_and_is_awake_at_the_beginning_brings_no_load_either() {
     e.waking(50_000, B).switch(50_010, Some(A), Runnable, Some(B)).switch(50_100, Some(B), Sleeping, Some(A));
     e.switch(60_000, Some(A), Sleeping, None);
     let context = context("kernel = \"6.12\"\ncpus = 1\ncosts = \"ideal\"");
-    let replay = Replay::new(&e.history(), &names(2), &context, Options::default());
-    let mut sim = replay.simulate().unwrap();
-    sim.run_until(replay.begin() + us(5_000), &mut ());
-    let load = |task: TaskId| {
-        let here = (0..sim.task_count()).map(TaskId::from_index).find(|&t| replay.recorded(&sim, t) == task);
-        let task = &sim.scheduler().tasks()[here.unwrap()];
-        sim.scheduler().entities()[task.entity].avg.load_avg
-    };
-    assert!(load(A) > 1000 && load(B) < 200, "{} {}", load(A), load(B));
+    let [a, b] = loads(&e.history(), &context, us(5_000));
+    assert!(a > 1000 && b < 200, "{a} {b}");
 }
 
 #[test]

@@ -125,6 +125,12 @@ impl Case {
         }
     }
 
+    /// The number of a workload to be added, for a name of its own: above those that there are, as programs name the
+    /// semaphores of workloads by number.
+    pub(super) fn free_number(&self) -> usize {
+        self.works.iter().filter_map(Work::number).max().map_or(0, |n| n + 1)
+    }
+
     /// How long it runs.
     pub const fn duration(&self) -> Nanos {
         Nanos(self.busy.0 + self.calm.0)

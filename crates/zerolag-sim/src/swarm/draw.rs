@@ -267,8 +267,7 @@ impl Draw {
         match self.below(8) {
             _ if self.equal && self.one_in(2) => self.mutate_equal(case, cpus),
             0 | 1 if case.works.iter().map(|w| w.count).sum::<u32>() < 4 * cpus as u32 => {
-                // A name of its own: numbers of those that were taken away are not used again.
-                let number = case.works.iter().filter_map(|w| w.number()).max().map_or(0, |n| n + 1);
+                let number = case.free_number();
                 let count = self.spread(1, cpus as u64) as u32;
                 let mut work = self.work(number, count, cpus, &case.groups);
                 if self.equal {

@@ -36,8 +36,7 @@ impl Draw {
 
     /// Adds a workload, or two of which one serves the other.
     fn equal_work(&mut self, case: &mut Case, count: u32, cpus: usize) {
-        // A name of its own: numbers of those that were taken away are not used again.
-        let number = case.works.iter().filter_map(Work::number).max().map_or(0, |n| n + 1);
+        let number = case.free_number();
         let mut work = self.work(number, count, cpus, &case.groups);
         work.cpus = case.works.first().and_then(|other| other.cpus.clone());
         let run = self.spread(100_000, 100_000_000);

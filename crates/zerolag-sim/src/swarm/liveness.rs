@@ -267,8 +267,7 @@ mod tests {
         assert_eq!(liveness.verdict(&sim, Nanos::from_millis(339)).overdue, []);
     }
 
-    /// The rival leaves for another CPU in the end: the hog, alone there now, has waited rightly. (In a machine of two
-    /// CPUs, tasks of idle policy did so behind others that balancing moved.)
+    /// The rival leaves for another CPU in the end: the hog, alone now, has waited rightly.
     #[test]
     fn rivals_count_that_are_elsewhere_in_the_end() {
         let text = HOG_BESIDE_RIVAL

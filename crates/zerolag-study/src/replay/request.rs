@@ -141,9 +141,12 @@ impl Request {
         }
         for change in &self.changes {
             let mut context = match *change {
+                // One of several kernels goes without what it does not have.
                 Change::Kernel(kernel) => {
-                    let remarks = &mut comparison.remarks;
-                    self.context_as_far_as_possible(kernel, machine.as_ref(), cpus, remarks)?
+                    self.context_unless(Some(kernel), machine.as_ref(), cpus, |error| {
+                        comparison.remarks.push(format!("without {}: {}", error.assignment, error.fault));
+                        Ok(())
+                    })?
                 }
                 Change::Cpus(n) => {
                     let other = machines::open(&format!("{n}cpu")).map_err(ReplayError::from)?;
@@ -190,29 +193,22 @@ impl Request {
         machine: Option<&Topology>,
         cpus: usize,
     ) -> Result<Context, ReplayError> {
+        self.context_unless(kernel, machine, cpus, Err)
+    }
+
+    /// The same; settings that the kernel lacks are up to `lacking`.
+    fn context_unless(
+        &self,
+        kernel: Option<Kernel>,
+        machine: Option<&Topology>,
+        cpus: usize,
+        mut lacking: impl FnMut(SettingError) -> Result<(), SettingError>,
+    ) -> Result<Context, ReplayError> {
         let overrides = Overrides { kernel, machine: machine.cloned(), ..Overrides::default() };
         let mut context = self.known(&overrides, cpus)?;
         for assignment in &self.settings {
-            apply(&mut context, assignment)?;
-        }
-        Ok(context)
-    }
-
-    /// The same with one of several kernels. It goes without what is set and it does not have; `remarks` says so.
-    fn context_as_far_as_possible(
-        &self,
-        kernel: Kernel,
-        machine: Option<&Topology>,
-        cpus: usize,
-        remarks: &mut Vec<String>,
-    ) -> Result<Context, ReplayError> {
-        let overrides = Overrides { kernel: Some(kernel), machine: machine.cloned(), ..Overrides::default() };
-        let mut context = self.known(&overrides, cpus)?;
-        for assignment in &self.settings {
             match apply(&mut context, assignment) {
-                Err(SettingError { assignment, fault }) if fault.is_lack() => {
-                    remarks.push(format!("without {assignment}: {fault}"));
-                }
+                Err(error) if error.fault.is_lack() => lacking(error)?,
                 done => done?,
             }
         }

@@ -17,6 +17,7 @@ pub(super) fn check(s: &Scheduler) -> Result<(), Violation> {
 
 fn tasks(s: &Scheduler) -> Result<(), Violation> {
     let mut places = alloc::vec![0_u32; s.tasks.len()];
+    let mut woken = alloc::vec![false; s.tasks.len()];
     let mut found = |task: TaskId| places[task.index()] += 1;
     for q in s.queues.ids() {
         let entities = Queue::of(s, q).competing();
@@ -25,11 +26,10 @@ fn tasks(s: &Scheduler) -> Result<(), Violation> {
     }
     for cpu in s.cpus.ids() {
         s.cpus[cpu].rt.iter().for_each(&mut found);
-        s.wake_lists[cpu].iter().copied().for_each(&mut found);
-    }
-    let mut woken = alloc::vec![false; s.tasks.len()];
-    for (_, list) in s.wake_lists.iter() {
-        list.iter().for_each(|task| woken[task.index()] = true);
+        for &task in &s.wake_lists[cpu] {
+            found(task);
+            woken[task.index()] = true;
+        }
     }
     for (id, task) in s.tasks.iter().filter(|(_, t)| t.state != TaskState::Dead) {
         let entity = &s.entities[task.entity];
