@@ -8,7 +8,7 @@ use zerolag_core::fair::audit::Auditor;
 use zerolag_core::units::{Instant, Nanos};
 use zerolag_sim::costs::Costs;
 use zerolag_sim::scenario::Scenario;
-use zerolag_sim::sim::{Change, Sim};
+use zerolag_sim::sim::Sim;
 use zerolag_trace::check::{Bounds, Check};
 
 /// What broke, where and when.
@@ -34,12 +34,8 @@ pub(crate) struct Guard {
 impl Guard {
     /// A guard for runs of this scenario.
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        // Where switches cost time, somebody runs meanwhile whom nobody charges. A quota has the same effect in
-        // the kernel itself: a task that is pulled while the CPU leaves a throttled one asks for a check of
-        // preemption, and that makes the next switch do without a fresh clock (`rq_clock_skip_update()`).
-        let quotas = scenario.workload.groups.iter().any(|(_, group)| group.limit.is_some())
-            || scenario.changes.iter().any(|(_, change)| matches!(change, Change::Bandwidth { .. }));
-        let exact = scenario.setup.costs == Costs::IDEAL && !quotas;
+        // Where switches cost time, somebody runs meanwhile whom nobody charges.
+        let exact = scenario.setup.costs == Costs::IDEAL;
         // Real-time tasks and quotas make CPUs idle beside work, so that is not judged.
         let bounds = Bounds { charge: exact.then_some(Nanos::ZERO), ..Bounds::default() };
         Self { auditor: Auditor::new(), schedule: Check::new(bounds) }

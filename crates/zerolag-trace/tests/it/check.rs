@@ -107,15 +107,38 @@ fn a_cpu_with_work_does_not_idle() {
     );
 }
 
+fn charge(time: u64, task: TaskId, ran: u64) -> (u64, CpuId, EventKind) {
+    (time, CPU0, Runtime { task, ran: Nanos(ran) })
+}
+
 #[test]
 fn a_task_is_charged_what_it_ran() {
     let runs = (10, CPU0, switch(None, Runnable, Some(A)));
-    let charge = |time, ran| (time, CPU0, Runtime { task: A, ran: Nanos(ran) });
     let sleeps = (30, CPU0, switch(Some(A), Sleeping, None));
-    check(&[runs, charge(20, 10), charge(30, 10), sleeps], &[]);
-    let wrong = Violation::ChargedWrongly { task: A, ran: Nanos(20), charged: Nanos(19) };
-    check(&[runs, charge(20, 10), charge(30, 9), sleeps], &[wrong]);
+    check(&[runs, charge(20, A, 10), charge(30, A, 10), sleeps], &[]);
+    let wrong =
+        |ran, charged| Violation::ChargedWrongly { task: A, ran: Nanos(ran), charged: Nanos(charged) };
+    check(&[runs, charge(20, A, 10), charge(30, A, 11), sleeps], &[wrong(20, 21)]);
     check(&[runs, sleeps], &[]);
+}
+
+#[test]
+fn what_a_switch_leaves_uncharged_is_charged_to_the_next_task() {
+    let a_runs = (10, CPU0, switch(None, Runnable, Some(A)));
+    let b_runs = (30, CPU0, switch(Some(A), Sleeping, Some(B)));
+    let b_sleeps = (40, CPU0, switch(Some(B), Sleeping, None));
+    let wrong =
+        |ran, charged| Violation::ChargedWrongly { task: B, ran: Nanos(ran), charged: Nanos(charged) };
+    check(&[a_runs, charge(25, A, 15), b_runs, charge(40, B, 15), b_sleeps], &[]);
+    // The clock did not move while A ran.
+    check(&[a_runs, b_runs, charge(40, B, 30), b_sleeps], &[]);
+    // Not more than was left, and not less.
+    check(&[a_runs, charge(25, A, 15), b_runs, charge(40, B, 16), b_sleeps], &[wrong(15, 16)]);
+    check(&[a_runs, charge(25, A, 15), b_runs, charge(40, B, 10), b_sleeps], &[wrong(15, 10)]);
+    // Nobody is charged for it when the CPU was idle between them.
+    let idles = (30, CPU0, switch(Some(A), Sleeping, None));
+    let b_comes = (35, CPU0, switch(None, Runnable, Some(B)));
+    check(&[a_runs, charge(25, A, 15), idles, b_comes, charge(40, B, 10), b_sleeps], &[wrong(5, 10)]);
 }
 
 #[test]
