@@ -23,6 +23,9 @@ pub struct TaskInfo {
     pub prio: Option<i16>,
     /// The task that forked it, where that was seen.
     pub parent: Option<TaskId>,
+    /// Thread id of who forked it, where the recording says it of tasks that were there before it began. A
+    /// process that has lost its parent belongs to who adopted it, and a thread to its process's first.
+    pub ppid: Option<u32>,
 }
 
 /// The tasks of one schedule, numbered in the order in which they appeared.
@@ -51,7 +54,7 @@ impl TaskTable {
     /// Adds a task; the n-th one added (from 0) has `TaskId(n)`.
     pub fn add(&mut self, pid: u32, comm: &str) -> TaskId {
         let comm = comm.to_owned();
-        let id = self.tasks.push(TaskInfo { pid, tgid: None, comm, prio: None, parent: None });
+        let id = self.tasks.push(TaskInfo { pid, tgid: None, comm, prio: None, parent: None, ppid: None });
         self.by_pid.insert(pid, id);
         id
     }
@@ -74,6 +77,12 @@ impl TaskTable {
     /// The pid of `task`, if it is in the table.
     pub fn pid(&self, task: TaskId) -> Option<u32> {
         self.get(task).map(|t| t.pid)
+    }
+
+    /// Thread id of who forked `task`, if the recording says it.
+    pub fn ppid(&self, task: TaskId) -> Option<u32> {
+        let info = self.get(task)?;
+        info.ppid.or_else(|| self.pid(info.parent?))
     }
 
     /// The latest task that had this pid.

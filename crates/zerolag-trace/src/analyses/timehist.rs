@@ -427,8 +427,7 @@ fn write_remark(
 }
 
 fn write_task(runs: &Runs, names: &TaskTable, out: &mut impl fmt::Write) -> fmt::Result {
-    let info = names.get(runs.task);
-    let parent = info.and_then(|t| t.parent).and_then(|p| names.pid(p)).map_or(-1, i64::from);
+    let parent = names.ppid(runs.task).map_or(-1, i64::from);
     writeln!(
         out,
         "{:>NAME_WIDTH$}   {parent:5}  {:9} {:8} {:6} {:7} {:7}   {:5.2}   {:5}",

@@ -28,10 +28,18 @@ pub(crate) struct Naming {
     pub(crate) tasks: TaskTable,
     by_pid: BTreeMap<u32, TaskId>,
     known: IdVec<TaskId, Known>,
-    /// Process ids of threads that were not named yet, by thread id.
-    announced: BTreeMap<u32, u32>,
+    /// What is known of threads that no event has named yet, by thread id.
+    announced: BTreeMap<u32, Announced>,
     news: Vec<(TaskId, Change)>,
     reused_pids: u64,
+}
+
+/// What a recording says of a thread beforehand, whether it is ever seen or not.
+#[derive(Debug, Default)]
+struct Announced {
+    tgid: Option<u32>,
+    ppid: Option<u32>,
+    comm: Option<Vec<u8>>,
 }
 
 /// What was last said of a task.
@@ -42,6 +50,9 @@ struct Known {
     prio: Option<i16>,
     tgid: Option<u32>,
 }
+
+/// How the names of workers begin.
+const WORKER: &[u8] = b"kworker/";
 
 /// How far a task has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,10 +131,22 @@ impl Naming {
         }
     }
 
-    /// The recording says beforehand which process the thread belongs to, whether it is ever seen or not.
+    /// The recording says beforehand which process the thread belongs to.
     pub(crate) fn announce_tgid(&mut self, pid: u32, tgid: u32) {
-        self.announced.insert(pid, tgid);
+        self.announced.entry(pid).or_default().tgid = Some(tgid);
         self.set_tgid(pid, tgid);
+    }
+
+    /// The recording says beforehand who forked the thread. It says nothing of a task that has the pid now.
+    pub(crate) fn announce_parent(&mut self, pid: u32, ppid: u32) {
+        self.announced.insert(pid, Announced { ppid: Some(ppid), ..Announced::default() });
+    }
+
+    /// The recording says beforehand how /proc calls the thread. Of others than workers, events know it better.
+    pub(crate) fn announce_comm(&mut self, pid: u32, comm: &[u8]) {
+        if comm.starts_with(WORKER) {
+            self.announced.entry(pid).or_default().comm = Some(comm.to_owned());
+        }
     }
 
     /// What became known since the last call, to be told before the event that told it.
@@ -138,15 +161,23 @@ impl Naming {
 
     fn add(&mut self, thread: Thread<'_>, parent: Option<TaskId>) -> TaskId {
         let Thread { pid, comm, prio } = thread;
-        let id = self.tasks.add(pid, &String::from_utf8_lossy(comm));
-        let tgid = self.announced.remove(&pid);
+        let Announced { tgid, ppid, comm: listed } = self.announced.remove(&pid).unwrap_or_default();
+        let shown = listed.as_deref().filter(|listed| is_worker(listed, comm)).unwrap_or(comm);
+        let id = self.tasks.add(pid, &String::from_utf8_lossy(shown));
         if let Some(info) = self.tasks.get_mut(id) {
-            (info.prio, info.parent, info.tgid) = (prio, parent, tgid);
+            (info.prio, info.parent, info.tgid, info.ppid) = (prio, parent, tgid, ppid);
         }
         self.known.push(Known { life: Life::Alive, comm: comm.to_vec(), prio, tgid });
         self.reused_pids += u64::from(self.by_pid.insert(pid, id).is_some());
         id
     }
+}
+
+/// Is the first the name that /proc gives the worker that events call `comm`? It tells on what the worker works
+/// (`kworker/0:1+events`) or worked last (`kworker/0:1-events`), and perf uses it in its tables.
+fn is_worker(listed: &[u8], comm: &[u8]) -> bool {
+    comm.starts_with(WORKER)
+        && listed.strip_prefix(comm).is_some_and(|work| matches!(work.first(), Some(b'+' | b'-')))
 }
 
 #[cfg(test)]
@@ -192,6 +223,30 @@ mod tests {
         let table = table(naming);
         let b = table.get(b).unwrap();
         assert_eq!((b.parent, b.prio), (Some(a), Some(125)));
+    }
+
+    #[test]
+    fn what_is_said_beforehand_holds_for_the_next_task_of_that_pid() {
+        let mut naming = Naming::default();
+        naming.announce_parent(7, 2);
+        naming.announce_comm(7, b"kworker/0:1-eve");
+        naming.announce_tgid(7, 7);
+        naming.announce_comm(8, b"bash");
+        let worker = naming.mention(thread(7, "kworker/0:1")).unwrap();
+        let hog = naming.mention(thread(8, "hog")).unwrap();
+        // The pid is used again; this is said while its first task is still there.
+        naming.announce_parent(7, 8);
+        naming.mention(thread(7, "kworker/0:1"));
+        naming.died(worker);
+        let next = naming.mention(thread(7, "sh")).unwrap();
+        let table = table(naming);
+        let told = |task| {
+            let info = table.get(task).unwrap();
+            (info.comm.as_str(), info.ppid, info.tgid)
+        };
+        assert_eq!(told(worker), ("kworker/0:1-eve", Some(2), Some(7)));
+        assert_eq!(told(hog), ("hog", None, None), "events know better");
+        assert_eq!(told(next), ("sh", Some(8), None));
     }
 
     #[test]

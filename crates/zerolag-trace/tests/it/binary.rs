@@ -35,9 +35,13 @@ fn unpacked(gz: &[u8]) -> Vec<u8> {
     all
 }
 
-/// Names without the filler by which names were hidden in binary files.
+/// Names without the filler by which names were hidden in binary files, and without what workers work on.
 fn names(tasks: &TaskTable) -> Vec<(u32, String, Option<i16>)> {
-    tasks.iter().map(|(_, t)| (t.pid, t.comm.trim_end_matches('_').to_owned(), t.prio)).collect()
+    let name = |comm: &str| match comm.split_once('-') {
+        Some((worker, _work)) if worker.starts_with("kworker/") => worker.to_owned(),
+        _ => comm.trim_end_matches('_').to_owned(),
+    };
+    tasks.iter().map(|(_, t)| (t.pid, name(&t.comm), t.prio)).collect()
 }
 
 #[test]
@@ -57,8 +61,23 @@ fn perf_data_says_what_perf_script_prints_of_it() {
     let (got, others, loss) = read(PERF_DATA);
     assert!(got == want, "{} events instead of {}", got.len(), want.len());
     assert_eq!(names(&others), names(&tasks));
-    assert_eq!(others, tasks, "threads and processes");
+    let told = |tasks: &TaskTable| -> Vec<_> { tasks.iter().map(|(_, t)| (t.tgid, t.parent)).collect() };
+    assert_eq!(told(&others), told(&tasks), "threads and processes");
     assert_eq!((loss.broken_chains, loss.not_understood), (text_loss.broken_chains, 0));
+}
+
+#[test]
+fn perf_data_knows_parents_and_what_workers_work_on() {
+    let (_, tasks, _) = read(PERF_DATA);
+    let told = |pid| {
+        let task = tasks.by_pid(pid).unwrap();
+        (tasks.comm(task), tasks.ppid(task))
+    };
+    assert_eq!(told(23), ("kworker/1:0-eve", Some(2)), "of kthreadd's");
+    assert_eq!(told(29543), ("hogA", Some(29542)), "of bash, before the recording");
+    let (_, tasks, _) = read(PERF_TEXT);
+    let worker = tasks.by_pid(23).unwrap();
+    assert_eq!((tasks.comm(worker), tasks.ppid(worker)), ("kworker/1:0", None));
 }
 
 /// The parts of a `perf.data` file of a little-endian machine.

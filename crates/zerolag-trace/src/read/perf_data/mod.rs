@@ -11,7 +11,8 @@
 //! ```
 //!
 //! `{…}` is a place in the file: offset and size. A record is `type(u32) misc(u16) size(u16)` and a body;
-//! of interest are samples with the raw record of a tracepoint. Layout: `tools/perf/Documentation/
+//! of interest are samples with the raw record of a tracepoint, and who forked and how /proc names the threads that
+//! are there when recording begins (FORK, COMM). Layout: `tools/perf/Documentation/
 //! perf.data-file-format.txt` of the kernel's source.
 
 mod sample;
@@ -35,6 +36,8 @@ pub(crate) const MAGIC_SWAPPED: &[u8] = b"2ELIFREP";
 
 mod kind {
     pub(super) const LOST: u32 = 2;
+    pub(super) const COMM: u32 = 3;
+    pub(super) const FORK: u32 = 7;
     pub(super) const SAMPLE: u32 = 9;
     pub(super) const LOST_SAMPLES: u32 = 13;
     pub(super) const HEADER_ATTR: u32 = 64;
@@ -252,7 +255,7 @@ impl PerfData {
         offset: u64,
         intake: &mut Intake,
     ) -> Result<(), ReadError> {
-        let loss = &mut intake.loss;
+        let Intake { loss, naming, .. } = intake;
         loss.records += 1;
         match kind {
             kind::SAMPLE => match self.shapes.sample(body) {
@@ -262,6 +265,16 @@ impl PerfData {
                     self.batch.push(sample.time, sample.cpu, sample.process, sample.raw);
                 }
                 Some(_) => loss.other_events += 1,
+                None => loss.did_not_understand(offset, body.rest),
+            },
+            kind::COMM => match body.u32().zip(body.u32()) {
+                Some((_pid, tid)) => {
+                    naming.announce_comm(tid, body.rest.split(|&b| b == 0).next().unwrap_or_default())
+                }
+                None => loss.did_not_understand(offset, body.rest),
+            },
+            kind::FORK => match fork(body) {
+                Some((tid, parent_tid)) => naming.announce_parent(tid, parent_tid),
                 None => loss.did_not_understand(offset, body.rest),
             },
             kind::LOST => {
@@ -315,4 +328,10 @@ impl PerfData {
         let size = usize::try_from(self.endian.number(body.rest.get(4..8)?)).ok()?;
         Some((Shape::of_attr(body)?, body.rest.get(size..)?))
     }
+}
+
+/// The threads of a FORK record: the new one, and its parent.
+fn fork(mut body: Bytes<'_>) -> Option<(u32, u32)> {
+    let [_pid, _parent_pid] = [body.u32()?, body.u32()?];
+    Some((body.u32()?, body.u32()?))
 }
