@@ -59,6 +59,8 @@ id! {
     DeviceId, "device";
     /// A timer that several tasks share.
     TimerId, "timer";
+    /// A program that numbers its threads, as rt-app does.
+    AppId, "app";
 }
 
 /// How a program names a resource.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use zerolag_core::cpu_set::CpuSet;
-use zerolag_core::ids::{CpuId, GroupId, TaskId};
+use zerolag_core::ids::{CpuId, GroupId, Id, TaskId};
 use zerolag_core::latency::LatencyNice;
 use zerolag_core::nice::{Nice, Policy};
 use zerolag_core::task::TaskSpec;
@@ -47,6 +47,10 @@ impl Machine {
         let n = self.forks[template];
         self.forks[template] += 1;
         let code = &self.workload.templates[template];
+        if let Some(app) = code.numbered {
+            self.thread_numbers.insert(TaskId::from_index(self.tasks.len()), self.workload.numbered[app]);
+            self.workload.numbered[app] += 1;
+        }
         let arguments = match code.arguments.as_slice() {
             [] => Arc::clone(&self.tasks[parent].arguments),
             own => own.into(),
@@ -153,12 +157,15 @@ impl Machine {
     }
 
     /// A task's name: as it was started, or the template's with the number of the fork.
-    pub(crate) fn name(&self, task: TaskId) -> String {
-        let task = &self.tasks[task];
+    pub(crate) fn name(&self, id: TaskId) -> String {
+        let task = &self.tasks[id];
         let template = &self.workload.templates[task.template].name;
         match task.birth {
             Birth::Start(n) => self.workload.starts[n as usize].name.as_ref().unwrap_or(template).clone(),
-            Birth::Fork(n) => format!("{template}-{n:04}"),
+            Birth::Fork(n) => match self.thread_numbers.get(&id) {
+                Some(thread) => format!("{template}-{thread}-{n:04}"),
+                None => format!("{template}-{n:04}"),
+            },
         }
     }
 

@@ -45,6 +45,7 @@ mod sync;
 mod task;
 mod timers;
 
+use std::collections::BTreeMap;
 use std::mem;
 
 use zerolag_core::domain::Partitions;
@@ -146,6 +147,8 @@ pub(crate) struct Machine {
     seed: u64,
     /// How many tasks were forked from each template.
     forks: IdVec<TemplateId, u32>,
+    /// Numbers of forked threads of programs that number them.
+    thread_numbers: BTreeMap<TaskId, u32>,
     /// The CPU whose event is being handled; a reschedule there needs no interrupt.
     here: Option<CpuId>,
     /// Tasks that have not ended.
@@ -188,6 +191,7 @@ impl Machine {
             control: control::Agenda::new(&workload),
             clocks: Clocks::new(&setup.frequencies, count),
             forks: workload.templates.iter().map(|_| 0).collect(),
+            thread_numbers: BTreeMap::new(),
             workload,
             costs: setup.costs.clone(),
             tick,

@@ -61,7 +61,7 @@ pub(super) struct TimerState {
 pub(super) enum Birth {
     /// The machine started it: which of the workload's starts.
     Start(u32),
-    /// The n-th task forked from its template.
+    /// The n-th task forked from its template, counting from 0.
     Fork(u32),
 }
 

@@ -43,7 +43,14 @@ impl<'w, 'm> Cast<'w, 'm> {
     ) -> TemplateId {
         let attributes = Attributes { group: Some(self.place.group), ..attributes };
         let (name, program) = (name.into(), program.into());
-        self.workload.template(Template { name, program, arguments, attributes, fork_cpu: None })
+        self.workload.template(Template {
+            name,
+            numbered: None,
+            program,
+            arguments,
+            attributes,
+            fork_cpu: None,
+        })
     }
 
     /// A kernel thread of a CPU, which is nobody's: in the root group, of normal policy, whatever the model's tasks

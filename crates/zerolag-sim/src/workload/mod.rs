@@ -56,7 +56,7 @@ pub use check::WorkloadError;
 
 use crate::program::{Program, SharedProgram};
 use crate::resource::{
-    BarrierId, BarrierSpec, ChannelId, ChannelSpec, ConditionId, DeviceId, DeviceSpec, MutexId, Named,
+    AppId, BarrierId, BarrierSpec, ChannelId, ChannelSpec, ConditionId, DeviceId, DeviceSpec, MutexId, Named,
     RosterId, SemaphoreId, SemaphoreSpec, SpinLockId, SpinLockSpec, TimerId,
 };
 
@@ -79,9 +79,11 @@ impl zerolag_core::ids::Id for TemplateId {
 /// What tasks are made from: code, name and attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// The name of tasks started with it. A task forked from it is called `NAME-NNNN`, counting from 0000
-    /// (rt-app).
+    /// The name of tasks started with it. A task forked from it is called `NAME-NNNN`, counting from 0000, or
+    /// `NAME-THREAD-NNNN` in a program that numbers its threads.
     pub name: String,
+    /// The program, if it numbers its threads.
+    pub numbered: Option<AppId>,
     /// The code.
     pub program: SharedProgram,
     /// Numbers of resources that the program names by [`Ref::Argument`](crate::resource::Ref::Argument). A
@@ -98,6 +100,7 @@ impl Template {
     pub fn new(name: impl Into<String>, program: Program) -> Self {
         Self {
             name: name.into(),
+            numbered: None,
             program: Arc::new(program),
             arguments: Vec::new(),
             attributes: Attributes::default(),
@@ -220,6 +223,8 @@ pub struct Workload {
     pub devices: IdVec<DeviceId, DeviceSpec>,
     /// Timers that tasks share.
     pub timers: IdVec<TimerId, Named>,
+    /// Programs that number their threads: the number of the next one.
+    pub numbered: IdVec<AppId, u32>,
     /// Numbers of [`Op::Mark`](crate::program::Op::Mark) given out so far: a model that uses marks takes as
     /// many as it needs, so that no other model's tasks report the same.
     pub marks: u32,
@@ -248,6 +253,7 @@ impl Workload {
             rosters: IdVec::new(),
             devices: IdVec::new(),
             timers: IdVec::new(),
+            numbered: IdVec::new(),
             marks: 0,
         }
     }

@@ -28,7 +28,7 @@ use super::memory::MemoryCosts;
 use super::spec::{Calibration, EventKind, Placement, Policy, Repeat, RtApp, Scheduling, Task, TimerName};
 use crate::program::{Attribute, Late, Op, ProgramBuilder, ProgramError, Times};
 use crate::resource::{
-    BarrierId, BarrierSpec, ConditionId, MutexId, Named, SemaphoreId, SemaphoreSpec, TimerId, TimerRef,
+    AppId, BarrierId, BarrierSpec, ConditionId, MutexId, Named, SemaphoreId, SemaphoreSpec, TimerId, TimerRef,
 };
 use crate::workload::{Attributes, Start, Template, TemplateId, Workload};
 
@@ -112,6 +112,7 @@ pub fn add(
             threads += 1;
         }
     }
+    compiler.workload.numbered[compiler.numbered] = threads;
     compiler.workload.marks += compiler.meanings.len() as u32;
     Ok(Compiled {
         first_mark: compiler.first_mark,
@@ -128,6 +129,7 @@ struct Compiler<'a> {
     machine: &'a Topology,
     options: &'a Options,
     calibrated: Loop,
+    numbered: AppId,
     templates: BTreeMap<String, TemplateId>,
     mutexes: BTreeMap<String, MutexId>,
     conditions: BTreeMap<String, ConditionId>,
@@ -160,6 +162,7 @@ impl<'a> Compiler<'a> {
         let timers = timers.map(|t| (t.name.clone(), workload.timers.push(Named { name: t.name.clone() })));
         Ok(Self {
             calibrated: Loop::new(app.global.calibration, machine),
+            numbered: workload.numbered.push(0),
             templates,
             mutexes: BTreeMap::new(),
             conditions: BTreeMap::new(),
@@ -196,7 +199,12 @@ impl<'a> Compiler<'a> {
             timer_slack: None,
             latency_nice: None,
         };
-        Ok(self.workload.template(Template { attributes, ..Template::new(task.name.clone(), program) }))
+        let numbered = Some(self.numbered);
+        Ok(self.workload.template(Template {
+            numbered,
+            attributes,
+            ..Template::new(task.name.clone(), program)
+        }))
     }
 
     fn program(&mut self, number: usize, task: &Task) -> Result<ProgramBuilder, RtAppError> {

@@ -22,10 +22,6 @@ pub struct Observer<'a> {
     app: &'a RtApp,
     compiled: &'a Compiled,
     threads: BTreeMap<TaskId, Thread>,
-    /// Numbers of the threads forked from each task, in order.
-    forked: BTreeMap<usize, Vec<u32>>,
-    /// Number of the next thread that is forked.
-    next_index: u32,
     markers: Vec<Marker>,
 }
 
@@ -60,14 +56,7 @@ struct Thread {
 impl<'a> Observer<'a> {
     /// An observer who has seen nothing yet.
     pub fn new(app: &'a RtApp, compiled: &'a Compiled) -> Self {
-        let mut observer = Self {
-            app,
-            compiled,
-            threads: BTreeMap::new(),
-            forked: BTreeMap::new(),
-            next_index: app.tasks.iter().map(|task| task.instances).sum(),
-            markers: Vec::new(),
-        };
+        let mut observer = Self { app, compiled, threads: BTreeMap::new(), markers: Vec::new() };
         if app.global.ftrace.main {
             observer.main_marker(compiled.start, "rtapp_main: event=start".into());
         }
@@ -99,7 +88,8 @@ impl<'a> Observer<'a> {
     pub fn finish(mut self, now: Instant, cut: bool, name: impl Fn(TaskId) -> String) -> Record {
         let mut logs = BTreeMap::new();
         for (&task, thread) in &self.threads {
-            let Some((index, name)) = self.identify(thread, &name(task)) else { continue };
+            let name = name(task);
+            let Some(index) = self.number(thread, &name) else { continue };
             logs.insert(index, (thread.first_marker, thread.log.clone().of_thread(name, index)));
         }
         if let (true, Some((first_marker, _))) = (self.app.global.ftrace.task, logs.get(&0))
@@ -118,18 +108,10 @@ impl<'a> Observer<'a> {
         Record { logs: logs.into_values().map(|(_, log)| log).collect(), markers: self.markers }
     }
 
-    /// Number and name of a thread. Those created at the start bear their number; of a forked one the machine
-    /// knows how many of its kind came before, in four digits.
-    fn identify(&self, thread: &Thread, name: &str) -> Option<(u32, String)> {
-        let task = &self.app.tasks[thread.task];
-        let digits = name.strip_prefix(&format!("{}-", task.name))?;
-        let number: u32 = digits.parse().ok()?;
-        let first: u32 = self.app.tasks[..thread.task].iter().map(|before| before.instances).sum();
-        if (first..first + task.instances).contains(&number) && number.to_string() == digits {
-            return Some((number, name.into()));
-        }
-        let index = *self.forked.get(&thread.task)?.get(number as usize)?;
-        Some((index, format!("{}-{index}-{digits}", task.name)))
+    /// A thread's number: its name is `TASK-NUMBER`, or `TASK-NUMBER-NNNN` if it was forked.
+    fn number(&self, thread: &Thread, name: &str) -> Option<u32> {
+        let rest = name.strip_prefix(&self.app.tasks[thread.task].name)?.strip_prefix('-')?;
+        rest.split('-').next()?.parse().ok()
     }
 
     fn main_marker(&mut self, time: Instant, text: String) {
@@ -218,16 +200,9 @@ impl<'a> Observer<'a> {
             }
             EventKind::Runtime(span) => row.c_duration_us += micros(*span),
             EventKind::Timer { period, .. } => row.c_period_us += micros(*period),
-            EventKind::Fork(name) => self.fork(name),
             _ => {}
         }
         self.marker(note, self.app.global.ftrace.event, || marker::event_text(event, this, task, number));
-    }
-
-    fn fork(&mut self, name: &str) {
-        let Some(task) = self.app.tasks.iter().position(|task| task.name == name) else { return };
-        self.forked.entry(task).or_default().push(self.next_index);
-        self.next_index += 1;
     }
 
     fn event_end(&mut self, note: &Note, event: u32) {
