@@ -21,14 +21,13 @@
 //! part, and who comes is charged for it at its own next charge:
 //!
 //! ```text
-//!          A runs          B runs          C runs
+//!           A runs          B runs          C runs
 //!     |---------------|---------------|------------
-//!     |..charged to A..|
-//!                 |....charged to B...|
+//!     |charged to A|----charged to B--|
+//!                  └ the clock last moved here before the switch
 //! ```
 //!
-//! (The clock last moved where A's charge ends.) So time is carried from one task to the next, but to no later one, and
-//! an idle CPU drops it.
+//! So time is carried from one task to the next, but to no later one, and an idle CPU drops it.
 //!
 //! What is not known is not held against a schedule: a CPU before its first switch, a task before its
 //! first event.
