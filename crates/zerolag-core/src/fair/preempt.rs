@@ -10,7 +10,8 @@
 //! | no | yes | leave |
 //! | same | same | leave if the wakee is batch; else ask the policy |
 //!
-//! Source: kernel/sched/fair.c, `check_preempt_wakeup()`, 6.1, and `check_preempt_wakeup_fair()`, 6.12.
+//! Source: kernel/sched/fair.c, `check_preempt_wakeup()`, 6.1, and `check_preempt_wakeup_fair()`, 6.12; of what 6.18.44
+//! does otherwise, the change to the latter ("Fix wakeup_preempt_fair() vs delayed dequeue").
 
 use core::cmp::Ordering;
 
@@ -19,7 +20,7 @@ use crate::features::Feature;
 use crate::ids::{CpuId, EntityId, QueueId, TaskId};
 use crate::nice::Policy;
 use crate::scheduler::Scheduler;
-use crate::variants::Protection;
+use crate::variants::{Protection, WakeupPick};
 
 impl Scheduler {
     /// CFS: the wakee preempts if it is behind by more than the wake-up granularity. It is then the next
@@ -121,7 +122,7 @@ impl Scheduler {
         }
         let q = self.entities[se].queue;
         self.update_curr(q);
-        if self.eevdf_preempts(q, se, wakee_se) {
+        if self.eevdf_preempts(cpu, q, se, wakee_se, fork) {
             self.resched(cpu);
         }
     }
@@ -150,7 +151,16 @@ impl Scheduler {
     /// | `UntilDeadline` | the wakee is eligible, and due earlier or the running one is not eligible | it ends |
     /// | `ForShortestSlice` | the wakee would be picked but for it | it ends |
     /// | | else, with `RUN_TO_PARITY` | it is shortened to the shortest slice |
-    fn eevdf_preempts(&mut self, q: QueueId, curr: EntityId, wakee: EntityId) -> bool {
+    ///
+    /// The latter happens for longer slices as well if [`WakeupPick::Dequeues`].
+    fn eevdf_preempts(
+        &mut self,
+        cpu: CpuId,
+        q: QueueId,
+        curr: EntityId,
+        wakee: EntityId,
+        fork: bool,
+    ) -> bool {
         let features = self.config.features;
         let queue = &self.queues[q];
         let (c, w) = (&self.entities[curr], &self.entities[wakee]);
@@ -165,20 +175,41 @@ impl Scheduler {
                 {
                     self.entities[curr].end_protection(rule);
                 }
-                self.queues[q].pick_eevdf(&self.entities, guard) == Some(wakee)
+                self.would_run(cpu, q, guard) == Some(wakee)
             }
-            Protection::Never => queue.pick_eevdf(&self.entities, guard) == Some(wakee),
+            Protection::Never => self.would_run(cpu, q, guard) == Some(wakee),
             Protection::ForShortestSlice => {
                 if short {
                     guard = None;
                 }
-                let preempts = queue.pick_eevdf(&self.entities, guard) == Some(wakee);
+                let dequeues = self.config.variants.wakeup_pick == WakeupPick::Dequeues;
+                if dequeues && (fork || w.delayed) && !short {
+                    return false;
+                }
+                let preempts = self.would_run(cpu, q, guard) == Some(wakee);
                 if preempts && short {
                     self.entities[curr].end_protection(rule);
-                } else if short && features.has(Feature::RunToParity) {
+                } else if !preempts && (short || dequeues) && features.has(Feature::RunToParity) {
                     self.shorten_protection(q, curr);
                 }
                 preempts
+            }
+        }
+    }
+
+    /// Who would run if the CPU were rescheduled now, in a queue that has somebody to run.
+    fn would_run(&mut self, cpu: CpuId, q: QueueId, guard: Option<Protection>) -> Option<EntityId> {
+        if self.config.variants.wakeup_pick == WakeupPick::Looks {
+            return self.queues[q].pick_eevdf(&self.entities, guard);
+        }
+        let picks_buddies = self.config.features.has(Feature::PickBuddy);
+        loop {
+            let queue = &self.queues[q];
+            let buddy = queue.next.filter(|_| picks_buddies);
+            let pick = queue.pick_buddy_or_eevdf(&self.entities, buddy, guard);
+            match pick.filter(|&se| self.entities[se].delayed) {
+                Some(delayed) => self.finish_delayed(cpu, delayed),
+                None => return pick,
             }
         }
     }

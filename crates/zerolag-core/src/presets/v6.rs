@@ -9,7 +9,7 @@ use crate::units::Nanos;
 use crate::variants::{
     Anchor, BandwidthRules, CfsRules, ClockSkip, Descent, GroupReweight, InitialUtil, LoadRules, PreemptAt,
     Protection, Reinstating, Reweight, Rounding, Search, Sequence, UtilEst, Variants, WakeRules, WakerRules,
-    Yielding,
+    WakeupPick, Yielding,
 };
 
 /// Linux 6.1.192: the last long-term kernel with CFS.
@@ -105,6 +105,7 @@ pub(crate) const LINUX_6_12: Preset = Preset {
         rounding: Rounding::Down,
         search: Search::Exact,
         preempt_at: PreemptAt::RequestEnd,
+        wakeup_pick: WakeupPick::Looks,
         latency_nice: false,
         slice_sums_exact: true,
         util_est: UtilEst::WithinCapacity,
@@ -147,6 +148,7 @@ pub(crate) const LINUX_6_18: Preset = Preset {
         rounding: Rounding::Down,
         search: Search::Exact,
         preempt_at: PreemptAt::RequestEnd,
+        wakeup_pick: WakeupPick::Looks,
         latency_nice: false,
         slice_sums_exact: true,
         util_est: UtilEst::Unbounded,

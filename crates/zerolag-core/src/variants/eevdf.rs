@@ -71,6 +71,18 @@ pub enum Search {
     TwoDescents,
 }
 
+/// How a wake-up finds out whether the wakee would run, and what it does to those in its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WakeupPick {
+    /// It looks, and changes nothing: an eligible entity whose dequeue is delayed stands in the wakee's way. Buddies
+    /// do not count, and protection is shortened only for a wakee with a shorter slice (6.12.117, 6.18.2).
+    Looks,
+    /// It picks as rescheduling would: delayed entities that it comes upon leave, and it picks again. Protection is
+    /// shortened to the shortest slice whenever the wakee does not preempt. A new task, or one whose own dequeue is
+    /// delayed, does not preempt at all unless its slice is shorter (6.18.44).
+    Dequeues,
+}
+
 /// When the running entity is measured against the others, apart from wake-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreemptAt {

@@ -13,7 +13,7 @@ mod wakers;
 
 pub use bandwidth::{BandwidthRules, Throttling};
 pub use cfs::{CfsRules, MinOnLeaving};
-pub use eevdf::{Anchor, PreemptAt, Protection, Reweight, Rounding, Search, Yielding};
+pub use eevdf::{Anchor, PreemptAt, Protection, Reweight, Rounding, Search, WakeupPick, Yielding};
 pub use load::{
     BlockedEntities, FirstLoad, FudgeUnits, GroupReweight, GroupShare, InitialUtil, LoadHistory, LoadOnMove,
     LoadRules, LoadTracking, Propagation, ShareLoad, UtilEst,
@@ -54,6 +54,8 @@ pub struct Variants {
     pub search: Search,
     /// When the running entity is measured against the others.
     pub preempt_at: PreemptAt,
+    /// What a wake-up does to find out whether the wakee would run.
+    pub wakeup_pick: WakeupPick,
     /// Requests are as long as latency nice makes them.
     pub latency_nice: bool,
     /// The sum of slices follows when a group's latency nice changes while the group is queued. The series

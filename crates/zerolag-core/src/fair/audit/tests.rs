@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 use super::*;
-use crate::fair::driver::{CPU, Driver, any_step};
+use crate::fair::driver::{CPU, Driver, Step, any_step};
 use crate::ids::{Id, TaskId};
 use crate::kernel::Kernel;
 use crate::nice::Nice;
 use crate::task::OnRq;
 use crate::topology::Topology;
 use crate::units::{Nanos, VDelta, Weight};
+use crate::variants::WakeupPick;
 use proptest::prelude::*;
 
 /// A machine in the middle of something: four tasks of a group and one outside, on one CPU.
@@ -265,6 +266,18 @@ fn numbers_are_unique() {
     assert!(all.iter().all(|i| !i.statement().is_empty() && !i.source().is_empty()));
 }
 
+fn holds_after_each(mut driver: Driver, steps: &[Step]) -> Result<(), TestCaseError> {
+    let mut auditor = Auditor::new();
+    for step in steps {
+        driver.step(*step);
+        let kernel = driver.s.config().kernel;
+        auditor
+            .observe(&driver.s)
+            .map_err(|violation| TestCaseError::fail(format!("Linux {kernel}: {violation}")))?;
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -273,14 +286,10 @@ proptest! {
         steps in prop::collection::vec(any_step(), 1..250),
     ) {
         for kernel in Kernel::implemented() {
-            let mut driver = Driver::new(kernel);
-            let mut auditor = Auditor::new();
-            for step in &steps {
-                driver.step(*step);
-                if let Err(violation) = auditor.observe(&driver.s) {
-                    panic!("Linux {kernel}: {violation}");
-                }
-            }
+            holds_after_each(Driver::new(kernel), &steps)?;
         }
+        let mut updated = Driver::new(Kernel::V6_18);
+        updated.s.config_mut().variants.wakeup_pick = WakeupPick::Dequeues;
+        holds_after_each(updated, &steps)?;
     }
 }

@@ -2,8 +2,11 @@
 //! The properties that the module documentation promises, in random places.
 
 use super::*;
-use crate::fair::driver::{Driver, Place, any_nice};
+use crate::fair::driver::{CPU, Driver, Place, any_nice};
+use crate::ids::{GroupId, TaskId};
 use crate::kernel::Kernel;
+use crate::nice::Nice;
+use crate::variants::WakeupPick;
 use alloc::vec::Vec;
 use proptest::prelude::*;
 
@@ -128,5 +131,68 @@ proptest! {
             let error = i128::from(rounding + 1) * i128::from(new.max(weight.down()));
             prop_assert!((kept - had).abs() <= error, "I12: {} became {}", had, kept);
         }
+    }
+}
+
+const US: u64 = 1000;
+
+/// Three tasks that sleep, under 6.18 with this rule.
+fn sleepers(rule: WakeupPick) -> (Driver, [TaskId; 3]) {
+    let mut driver = Driver::new(Kernel::V6_18);
+    driver.s.config_mut().variants.wakeup_pick = rule;
+    let tasks = [(); 3].map(|()| {
+        let task = driver.start(GroupId::ROOT, Nice::ZERO);
+        driver.schedule();
+        driver.s.block(driver.now, CPU, false);
+        task
+    });
+    (driver, tasks)
+}
+
+fn runs_for(driver: &mut Driver, us: u64) {
+    driver.pass(Nanos(us * US));
+}
+
+/// Wakes the task. Returns whether it preempts.
+fn preempts(driver: &mut Driver, task: TaskId) -> bool {
+    driver.s.wake(driver.now, CPU, task, false);
+    driver.s.cpus()[CPU].need_resched
+}
+
+/// a runs for 100 us and goes to sleep with a debt; b, woken meanwhile, runs for as long, after which a is the
+/// earliest that is eligible. Then c wakes.
+#[test]
+fn a_delayed_entity_in_the_way_of_a_wakee_stands_or_leaves() {
+    for (rule, c_preempts) in [(WakeupPick::Looks, false), (WakeupPick::Dequeues, true)] {
+        let (mut driver, [a, b, c]) = sleepers(rule);
+        preempts(&mut driver, a);
+        driver.schedule();
+        runs_for(&mut driver, 50);
+        assert!(!preempts(&mut driver, b), "{rule:?}: a is protected");
+        runs_for(&mut driver, 50);
+        driver.s.block(driver.now, CPU, false);
+        let entity_of = |driver: &Driver, task| driver.s.entities[driver.s.entity_of(task)].clone();
+        assert!(entity_of(&driver, a).delayed, "{rule:?}: a has a debt");
+        runs_for(&mut driver, 100);
+        assert_eq!(preempts(&mut driver, c), c_preempts, "{rule:?}");
+        assert_eq!(entity_of(&driver, a).on_rq, !c_preempts, "{rule:?}");
+        driver.schedule();
+        let expected = if c_preempts { c } else { b };
+        assert_eq!(driver.s.cpus()[CPU].curr, Some(expected), "{rule:?}");
+    }
+}
+
+/// a is ahead of b, which waits, and so not eligible any more. A new task has half a request before it, and so the
+/// earliest deadline.
+#[test]
+fn a_new_task_preempts_or_does_not() {
+    for (rule, new_preempts) in [(WakeupPick::Looks, true), (WakeupPick::Dequeues, false)] {
+        let (mut driver, [a, b, _]) = sleepers(rule);
+        preempts(&mut driver, a);
+        driver.schedule();
+        assert!(!preempts(&mut driver, b), "{rule:?}: a is protected");
+        runs_for(&mut driver, 100);
+        driver.start(GroupId::ROOT, Nice::ZERO);
+        assert_eq!(driver.s.cpus()[CPU].need_resched, new_preempts, "{rule:?}");
     }
 }
