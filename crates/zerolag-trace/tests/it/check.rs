@@ -116,29 +116,33 @@ fn a_task_is_charged_what_it_ran() {
     let runs = (10, CPU0, switch(None, Runnable, Some(A)));
     let sleeps = (30, CPU0, switch(Some(A), Sleeping, None));
     check(&[runs, charge(20, A, 10), charge(30, A, 10), sleeps], &[]);
-    let wrong =
-        |ran, charged| Violation::ChargedWrongly { task: A, ran: Nanos(ran), charged: Nanos(charged) };
-    check(&[runs, charge(20, A, 10), charge(30, A, 11), sleeps], &[wrong(20, 21)]);
+    let (ran, left, charged) = (Nanos(20), Nanos::ZERO, Nanos(21));
+    let wrong = Violation::ChargedWrongly { task: A, ran, left, charged };
+    check(&[runs, charge(20, A, 10), charge(30, A, 11), sleeps], &[wrong]);
     check(&[runs, sleeps], &[]);
 }
 
 #[test]
-fn what_a_switch_leaves_uncharged_is_charged_to_the_next_task() {
+fn what_a_switch_leaves_uncharged_may_be_charged_to_the_next_task() {
     let a_runs = (10, CPU0, switch(None, Runnable, Some(A)));
     let b_runs = (30, CPU0, switch(Some(A), Sleeping, Some(B)));
     let b_sleeps = (40, CPU0, switch(Some(B), Sleeping, None));
-    let wrong =
-        |ran, charged| Violation::ChargedWrongly { task: B, ran: Nanos(ran), charged: Nanos(charged) };
+    let wrong = |ran, left, charged| {
+        let [ran, left, charged] = [ran, left, charged].map(Nanos);
+        Violation::ChargedWrongly { task: B, ran, left, charged }
+    };
     check(&[a_runs, charge(25, A, 15), b_runs, charge(40, B, 15), b_sleeps], &[]);
     // The clock did not move while A ran.
     check(&[a_runs, b_runs, charge(40, B, 30), b_sleeps], &[]);
-    // Not more than was left, and not less.
-    check(&[a_runs, charge(25, A, 15), b_runs, charge(40, B, 16), b_sleeps], &[wrong(15, 16)]);
-    check(&[a_runs, charge(25, A, 15), b_runs, charge(40, B, 10), b_sleeps], &[wrong(15, 10)]);
+    // It moved between them.
+    check(&[a_runs, charge(25, A, 15), b_runs, charge(40, B, 10), b_sleeps], &[]);
+    // Not more than was left, and not less than it ran itself.
+    check(&[a_runs, charge(25, A, 15), b_runs, charge(40, B, 16), b_sleeps], &[wrong(10, 5, 16)]);
+    check(&[a_runs, charge(25, A, 15), b_runs, charge(40, B, 9), b_sleeps], &[wrong(10, 5, 9)]);
     // Nobody is charged for it when the CPU was idle between them.
     let idles = (30, CPU0, switch(Some(A), Sleeping, None));
     let b_comes = (35, CPU0, switch(None, Runnable, Some(B)));
-    check(&[a_runs, charge(25, A, 15), idles, b_comes, charge(40, B, 10), b_sleeps], &[wrong(5, 10)]);
+    check(&[a_runs, charge(25, A, 15), idles, b_comes, charge(40, B, 10), b_sleeps], &[wrong(5, 0, 10)]);
 }
 
 #[test]
