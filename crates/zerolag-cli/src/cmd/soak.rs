@@ -102,6 +102,11 @@ pub(crate) fn run(args: &low::Soak, out: &mut dyn Write) -> Result<(), Failure> 
     for Found { seed, fault, small } in &found {
         let path = save(args, *seed, small)?;
         writeln!(out, "\nseed {seed}: {fault}\n  zerolag run {path} --check")?;
+        if let Fault::Stuck(_) = fault {
+            // How long somebody may wait is judged here only.
+            let kernels = args.kernel.iter().map(|k| format!(" --kernel {k}")).collect::<String>();
+            writeln!(out, "  zerolag soak --seed {seed} --cases 1{kernels}")?;
+        }
     }
     match found.len() {
         0 => Ok(()),
