@@ -23,8 +23,8 @@ pub struct TaskInfo {
     pub prio: Option<i16>,
     /// The task that forked it, where that was seen.
     pub parent: Option<TaskId>,
-    /// Thread id of who forked it, where the recording says it of tasks that were there before it began. A
-    /// process that has lost its parent belongs to who adopted it, and a thread to its process's first.
+    /// Thread id of its parent by perf.data's own records, which know it of tasks that were there before recording
+    /// began too: a process that had lost its parent by then belongs to who adopted it, a thread to its process's first.
     pub ppid: Option<u32>,
 }
 
@@ -79,7 +79,7 @@ impl TaskTable {
         self.get(task).map(|t| t.pid)
     }
 
-    /// Thread id of who forked `task`, if the recording says it.
+    /// Thread id of the parent of `task`, if the recording says it in either way.
     pub fn ppid(&self, task: TaskId) -> Option<u32> {
         let info = self.get(task)?;
         info.ppid.or_else(|| self.pid(info.parent?))

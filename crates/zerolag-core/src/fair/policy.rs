@@ -24,6 +24,7 @@ use crate::ids::{CpuId, EntityId, QueueId, TaskId};
 use crate::nice::LoadWeight;
 use crate::scheduler::{Arrival, Scheduler};
 use crate::units::{Nanos, VTime};
+use crate::variants::Protection;
 
 impl Entity {
     /// Virtual time in which this entity receives `wall` of service.
@@ -172,12 +173,18 @@ impl Scheduler {
             FairPolicy::Cfs2009 => self.cfs2009_pick(q),
             FairPolicy::Eevdf2023 => self.eevdf2023_pick(q),
             FairPolicy::Eevdf => {
-                let buddy = queue.next.filter(|_| self.config.features.has(Feature::PickBuddy));
-                let guard = self.protection_at_pick();
-                let pick = queue.pick_buddy_or_eevdf(&self.entities, buddy, guard);
+                let pick = self.pick_with_buddy(q, self.protection_at_pick());
                 pick.expect("somebody in a non-empty queue is eligible")
             }
         }
+    }
+
+    /// EEVDF: who would run at one level with this protection, the next buddy included if `PICK_BUDDY` is on.
+    #[inline]
+    pub(super) fn pick_with_buddy(&self, q: QueueId, guard: Option<Protection>) -> Option<EntityId> {
+        let queue = &self.queues[q];
+        let buddy = queue.next.filter(|_| self.config.features.has(Feature::PickBuddy));
+        queue.pick_buddy_or_eevdf(&self.entities, buddy, guard)
     }
 
     /// EEVDF: the entity that would run if everybody were asked now, buddies aside.

@@ -152,7 +152,7 @@ impl Scheduler {
     /// | `ForShortestSlice` | the wakee would be picked but for it | it ends |
     /// | | else, with `RUN_TO_PARITY` | it is shortened to the shortest slice |
     ///
-    /// The latter happens for longer slices as well if [`WakeupPick::Dequeues`].
+    /// With [`WakeupPick::Dequeues`] the last row holds for slices that are not shorter as well.
     fn eevdf_preempts(
         &mut self,
         cpu: CpuId,
@@ -202,11 +202,8 @@ impl Scheduler {
         if self.config.variants.wakeup_pick == WakeupPick::Looks {
             return self.queues[q].pick_eevdf(&self.entities, guard);
         }
-        let picks_buddies = self.config.features.has(Feature::PickBuddy);
         loop {
-            let queue = &self.queues[q];
-            let buddy = queue.next.filter(|_| picks_buddies);
-            let pick = queue.pick_buddy_or_eevdf(&self.entities, buddy, guard);
+            let pick = self.pick_with_buddy(q, guard);
             match pick.filter(|&se| self.entities[se].delayed) {
                 Some(delayed) => self.finish_delayed(cpu, delayed),
                 None => return pick,

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! `{…}` is a place in the file: offset and size. A record is `type(u32) misc(u16) size(u16)` and a body;
-//! of interest are samples with the raw record of a tracepoint, and who forked and how /proc names the threads that
-//! are there when recording begins (FORK, COMM). Layout: `tools/perf/Documentation/
+//! of interest are samples with the raw record of a tracepoint, who forked a thread (FORK), and how /proc names those
+//! that are there when recording begins (COMM). Layout: `tools/perf/Documentation/
 //! perf.data-file-format.txt` of the kernel's source.
 
 mod sample;
